@@ -1,0 +1,39 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check format bench clean
+
+demo: $(VENV)/.installed  ## a sample workspace, and what a model would read of it
+	@$(BIN)/carrel demo
+
+test: check  ## everything CI runs
+	@$(BIN)/python -m pytest -n auto -q
+
+check: $(VENV)/.checked
+	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
+	@$(BIN)/pyright
+	@$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.checked
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+bench: $(VENV)/.benched
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/assemble.py
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.checked: $(VENV)/.installed
+	@$(PIP) --editable '.[test,check]'
+	@touch $@
+
+$(VENV)/.benched: $(VENV)/.installed
+	@$(PIP) --editable '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
