@@ -1,0 +1,364 @@
+"""The composition root: settings, files, records and engine put together as a Workspace."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from contextlib import suppress
+from datetime import UTC, tzinfo
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from carrel.config import WORKSPACE_FILE, Config, load_config, trust, user_directories
+from carrel.context.assemble import Assembler, Assembly
+from carrel.context.budget import Budget
+from carrel.context.build import Ground
+from carrel.context.inputs import Inputs
+from carrel.context.select import find_identity
+from carrel.errors import NotFound, Unavailable, UsageError
+from carrel.files import Entry, FileStore, Unreadable, walk
+from carrel.files.ephemeral import EphemeralFiles
+from carrel.files.local import LocalFiles
+from carrel.files.paths import clean, valid_id
+from carrel.findings import Finding
+from carrel.records import Records
+from carrel.records.sqlite import SqliteRecords
+from carrel.runtime.health import Health, examine, missing_files
+from carrel.runtime.prepare import prepare, preview
+from carrel.settings import AgentSettings, Settings
+from carrel.tokens import Vocabulary, describe_model
+from carrel.workspace.counts import TokenCounts
+from carrel.workspace.detect import DEFAULT_LAYOUT, detect_layout
+from carrel.workspace.document import Documents
+from carrel.workspace.layout import Layout, load_layout
+from carrel.workspace.scaffold import Scaffolded, scaffold
+from carrel.workspace.scope import Scope, parse_scope, read_scoped
+
+STATE_FOLDER = ".carrel"
+DEFAULT_AGENT = "main"
+_SETTINGS_LIMIT = 1024 * 1024
+
+
+class AgentRequired(UsageError):
+    """Several agents are configured and none was named."""
+
+    code = "agent_required"
+
+    def __init__(self, known: Sequence[str]) -> None:
+        super().__init__(
+            f"This workspace has several agents: {', '.join(known)}.", hint="Name one with --agent."
+        )
+
+
+class UnknownAgent(NotFound):
+    """No agent has this id."""
+
+    code = "unknown_agent"
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"There is no agent {name!r}.", hint=f"Configured agents: {', '.join(known) or 'none'}."
+        )
+
+
+class UnreadableSettings(Unavailable):
+    """carrel.yaml exists and is not text."""
+
+    code = "unreadable_settings"
+
+
+class CannotMakeWorkspace(UsageError):
+    """There can be no directory at this place."""
+
+    code = "cannot_make_workspace"
+
+    def __init__(self, root: Path, error: OSError) -> None:
+        super().__init__(
+            f"Cannot make a workspace at {root}: {error.strerror}.", hint="Name another directory."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where a workspace's own cache and state are kept.
+
+    In a workspace that its owner trusts they live inside it; elsewhere reading leaves no trace in it.
+    """
+
+    cache: Path
+    state: Path
+    namespaces: Path
+
+
+class Workspace:
+    """One agent's workspace: reads it, assembles from it, looks after it.
+
+    Opening executes nothing and writes nothing into the directory. Close it, or use it as a context manager.
+    """
+
+    def __init__(
+        self, *, root: Path, files: FileStore, config: Config, agent: AgentSettings, places: Places
+    ) -> None:
+        self.root = root
+        self.files = files
+        self.config = config
+        self.agent = agent
+        self._places = places
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] = ".",
+        *,
+        agent: str | None = None,
+        layout: str | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Open a directory as it is, whichever system's workspace it holds."""
+        environ = os.environ if environ is None else environ
+        root = Path(os.path.abspath(path))  # noqa: PTH100 - links in the path stay as the user wrote them
+        files = LocalFiles(root)
+        config = load_config(
+            root,
+            _settings_text(files),
+            environ=environ,
+            directories=user_directories(environ),
+            flags={"layout": layout},
+        )
+        chosen = pick_agent(config.settings, agent)
+        if chosen.workspace:
+            root = Path(os.path.abspath(root / chosen.workspace))  # noqa: PTH100 - as above
+            files = LocalFiles(root)
+        return cls(root=root, files=files, config=config, agent=chosen, places=_places(root, config))
+
+    @classmethod
+    def init(
+        cls, path: str | os.PathLike[str], *, layout: str, environ: Mapping[str, str] | None = None
+    ) -> Scaffolded:
+        """Make a workspace in a directory, new or not; what exists is kept, and the result is trusted."""
+        environ = os.environ if environ is None else environ
+        load_layout(layout)
+        root = Path(os.path.abspath(path))  # noqa: PTH100 - as above
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CannotMakeWorkspace(root, error) from error
+        files = LocalFiles(root)
+        made = scaffold(files, layout)
+        trust(root, _settings_text(files), user_directories(environ))
+        return made
+
+    @classmethod
+    def trust(cls, path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> None:
+        """Let a workspace's own settings name models, paths and commands from now on."""
+        environ = os.environ if environ is None else environ
+        root = Path(os.path.abspath(path))  # noqa: PTH100 - as above
+        trust(root, _settings_text(LocalFiles(root)), user_directories(environ))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The layout: as the settings say, else as remembered, else as the files give away."""
+        named = self.config.settings.layout
+        return load_layout(named or self._detected())
+
+    @cached_property
+    def records(self) -> Records:
+        """The small truths beside the files."""
+        return SqliteRecords(self._places.state / "records.db")
+
+    @cached_property
+    def counts(self) -> TokenCounts:
+        """Token counts for this agent's model."""
+        model = describe_model(self.agent.model or self.config.settings.model.name)
+        return TokenCounts(Vocabulary(model.vocabulary), self._places.cache / "tokens.db")
+
+    @cached_property
+    def assembler(self) -> Assembler:
+        """The context engine over this workspace."""
+        return Assembler(
+            Ground(
+                layout=self.layout,
+                settings=self.config.settings,
+                agent=self.agent,
+                documents=Documents(self.files),
+                namespaces=Documents(_namespace_files(self._places.namespaces)),
+                counts=self.counts,
+                location=str(self.root),
+            )
+        )
+
+    def assemble(
+        self,
+        session: str | None = None,
+        query: str | None = None,
+        scope: str = Scope.MAIN,
+        budget: Budget | None = None,
+    ) -> Assembly:
+        """Return what a model would read now, with the account of it, and record nothing."""
+        inputs = self._inputs(session, query, scope)
+        records = self.records if session and self._records_path.exists() else None
+        return preview(self.assembler, records, inputs, budget=budget)
+
+    def prepare(
+        self,
+        session: str,
+        query: str | None = None,
+        scope: str = Scope.MAIN,
+        budget: Budget | None = None,
+    ) -> Assembly:
+        """Return the context for a call that will be made: it is remembered, and the session is frozen."""
+        return prepare(self.assembler, self.records, self._inputs(session, query, scope), budget=budget)
+
+    def validate(self) -> tuple[Finding, ...]:
+        """Return what the layout expects and the directory lacks; nothing here is an error."""
+        return missing_files(self.files, self.layout)
+
+    def health(self) -> Health:
+        """Look the whole workspace over."""
+        reading = self.assembler.ground.documents.reading()
+        identity = find_identity(reading, self.layout)
+        return examine(self.files, self.layout, self.assemble().report, identity, self.config.findings)
+
+    def read(self, path: str, *, scope: str = Scope.MAIN) -> str | None:
+        """Return the text of a file, none when there is none; shared scope is refused what it may not see."""
+        reading = self.assembler.ground.documents.reading()
+        document = read_scoped(reading, self.layout, clean(path), parse_scope(scope))
+        if document is None:
+            return None
+        if document.problem:
+            raise Unreadable(path, document.problem)
+        return document.verbatim
+
+    def write(self, path: str, text: str, *, expect: str | None) -> str:
+        """Replace a file whose content has the digest `expect`, or make one where it is none; returns the new digest."""
+        return self.files.write(path, text.encode(), expect=expect)
+
+    def append(self, path: str, text: str) -> None:
+        """Add whole lines to the end of a file."""
+        self.files.append(path, text.encode())
+
+    def list(self, under: str = "") -> list[Entry]:
+        """Return what one folder holds, sorted by name."""
+        return self.files.list(under)
+
+    def read_agents(self, *, scope: str = Scope.MAIN) -> str | None:
+        """Return AGENTS.md."""
+        return self.read(f"{self.layout.home}AGENTS.md", scope=scope)
+
+    def read_memory(self, *, scope: str = Scope.MAIN) -> str | None:
+        """Return MEMORY.md."""
+        return self.read(f"{self.layout.home}MEMORY.md", scope=scope)
+
+    def read_knowledge(self, *, scope: str = Scope.MAIN) -> str | None:
+        """Return the entry page of the knowledge."""
+        return self.read(f"{self.layout.home}knowledge/KNOWLEDGE.md", scope=scope)
+
+    def list_knowledge(self) -> Sequence[str]:
+        """Return the paths of all knowledge files, sorted."""
+        return self._files_below(f"{self.layout.home}knowledge")
+
+    def list_memory(self) -> Sequence[str]:
+        """Return the paths of all journal files and notebooks, sorted."""
+        return self._files_below(self.layout.journal) if self.layout.journal else []
+
+    def close(self) -> None:
+        """Let go of the databases that were opened."""
+        for name in ("records", "counts"):
+            resource = self.__dict__.pop(name, None)
+            if resource is not None:
+                resource.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _records_path(self) -> Path:
+        return self._places.state / "records.db"
+
+    def _inputs(self, session: str | None, query: str | None, scope: str) -> Inputs:
+        zone = self.config.settings.time_zone
+        return Inputs(
+            scope=parse_scope(scope),
+            now=self.config.clock.now().astimezone(_zone(zone)),
+            time_zone=zone,
+            session=valid_id(session) if session is not None else None,
+            query=query,
+        )
+
+    def _detected(self) -> str:
+        """Return the remembered layout, else detect it and remember: a new file must not change its kind."""
+        if self._records_path.exists() and (known := self.records.layout()):
+            return known
+        found = detect_layout(self.files)
+        if found is None:
+            return DEFAULT_LAYOUT
+        with suppress(Unavailable):  # a machine that cannot remember detects again
+            self.records.remember_layout(found)
+        return found
+
+    def _files_below(self, folder: str) -> Sequence[str]:
+        found = walk(self.files, folder, skip=lambda entry: entry.kind not in ("file", "directory"))
+        return sorted(entry.path for entry in found)
+
+
+def pick_agent(settings: Settings, name: str | None) -> AgentSettings:
+    """Return the agent asked for, else the only one, else a plain one called main."""
+    known = {agent.id: agent for agent in settings.agents}
+    if name is not None:
+        if name in known or (not known and name == DEFAULT_AGENT):
+            return known.get(name) or AgentSettings(id=name)
+        raise UnknownAgent(name, list(known))
+    if len(known) > 1:
+        raise AgentRequired(list(known))
+    return next(iter(known.values()), AgentSettings(id=DEFAULT_AGENT))
+
+
+def find_workspace(start: Path) -> Path:
+    """Return the workspace that a command without -C means, seen from a directory."""
+    for folder in (start, *start.parents):
+        if (folder / WORKSPACE_FILE).is_file():
+            return folder
+    hidden = start / ".agentscope" / "workspace"
+    return hidden if hidden.is_dir() else start
+
+
+def _settings_text(files: FileStore) -> str | None:
+    content = files.read(WORKSPACE_FILE, limit=_SETTINGS_LIMIT)
+    if content is None:
+        return None
+    try:
+        return content.data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnreadableSettings(f"{WORKSPACE_FILE} is not UTF-8.", hint="Save it as UTF-8.") from None
+
+
+def _places(root: Path, config: Config) -> Places:
+    data = config.directories.data
+    namespaces = data / "namespaces"
+    if config.known:
+        inside = root / STATE_FOLDER
+        return Places(cache=inside / "cache", state=inside / "state", namespaces=namespaces)
+    key = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
+    return Places(
+        cache=config.directories.cache / key, state=data / "workspaces" / key, namespaces=namespaces
+    )
+
+
+def _namespace_files(folder: Path) -> FileStore:
+    """Return the store of namespaces; none exist before the first is written."""
+    return LocalFiles(folder) if folder.is_dir() else EphemeralFiles()
+
+
+def _zone(name: str) -> tzinfo:
+    if name == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - most workspaces are in UTC
+
+    return ZoneInfo(name)

@@ -1,0 +1,89 @@
+"""The command line: `carrel [-C DIR] [--agent ID] [--scope S] VERB`, and what becomes of errors."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from carrel import __version__
+from carrel.cli.errors import exit_code, show_error
+from carrel.cli.options import Shared, shared_options
+from carrel.errors import CarrelError
+
+# The module of a command is imported when the command runs, so that one verb does not pay for the others.
+_COMMANDS = {
+    "init": ("carrel.cli.workspace", "Make a workspace, or add what one lacks."),
+    "trust": ("carrel.cli.workspace", "Let a workspace's own settings count in full."),
+    "context": ("carrel.cli.context", "Show what the model would read, and why."),
+    "health": ("carrel.cli.workspace", "Look a workspace over."),
+    "config": ("carrel.cli.config", "Show, describe and check settings."),
+    "demo": ("carrel.cli.demo", "See Carrel at work on a sample workspace."),
+}
+
+
+class _Lazy(click.Group):
+    """A group that knows its commands by name and loads each on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs, in the order a new user meets them."""
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one verb."""
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        return getattr(import_module(_COMMANDS[cmd_name][0]), cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without loading them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_text) for name, (_, help_text) in _COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="carrel")
+@shared_options
+def carrel(_: Shared) -> None:
+    """The workspace and memory layer for LLM agents.
+
+    \b
+    Examples:
+      carrel init my-agent            make a workspace
+      carrel -C my-agent context report   what the model would read, and what it costs
+      carrel -C my-agent context show     the prompt itself
+      carrel -C my-agent health           what a person should look at
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; every failure is a typed message, never a traceback."""
+    as_json = "--json" in arguments
+    try:
+        carrel.main(args=list(arguments), prog_name="carrel", standalone_mode=False)
+    except CarrelError as error:
+        show_error(error.code, error.message, error.hint, as_json=as_json)
+        return exit_code(error)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return 2
+    except click.ClickException as error:
+        hint = (
+            f"`{error.ctx.command_path} --help` shows how."
+            if isinstance(error, click.UsageError) and error.ctx
+            else ""
+        )
+        show_error("usage", error.format_message(), hint, as_json=as_json)
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read us has gone; there is nobody to tell
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback reaches a user
+        show_error("internal", f"{type(error).__name__}: {error}", "Please report this.", as_json=as_json)
+        return 1
+    return 0

@@ -1,0 +1,57 @@
+"""The options that every command takes, before the verb or after it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import update_wrapper
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from carrel.app import Workspace, find_workspace
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(slots=True)
+class Shared:
+    """What was given so far; what stands after the verb wins over what stands before it."""
+
+    directory: str | None = None
+    agent: str | None = None
+    scope: str = "main"
+    as_json: bool = False
+
+    @property
+    def root(self) -> Path:
+        """The directory meant: the one named, else the workspace around the current directory."""
+        return Path(self.directory) if self.directory is not None else find_workspace(Path.cwd())
+
+    def open(self) -> Workspace:
+        """Open the workspace that the options name."""
+        return Workspace.open(self.root, agent=self.agent)
+
+
+_OPTIONS = (
+    click.option("-C", "directory", metavar="DIR", help="The workspace; else the one you are in."),
+    click.option("--agent", metavar="ID", help="The agent, where there are several."),
+    click.option("--scope", metavar="main|shared", help="Who is listening. [default: main]"),
+    click.option("--json", "as_json", is_flag=True, default=None, help="Print one JSON document."),
+)
+
+
+def shared_options(command: Command) -> Command:
+    """Give a command the shared options and pass what they say as its first argument."""
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        shared = click.get_current_context().ensure_object(Shared)
+        for name in ("directory", "agent", "scope", "as_json"):
+            value = kwargs.pop(name)
+            if value is not None:
+                setattr(shared, name, value)
+        return command(shared, *args, **kwargs)
+
+    wrapped: Any = update_wrapper(wrapper, command)
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped

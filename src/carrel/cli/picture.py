@@ -1,0 +1,92 @@
+"""Pictures of a context: one line, a bar in the order of the prompt, and a table."""
+
+from collections.abc import Iterator
+
+from carrel.cli.output import printable, styled
+from carrel.context.report import Report, Row, leading
+
+_COLOURS = {
+    "document": "blue", "knowledge": "cyan", "skills": "magenta", "prompt": "yellow", "notebook": "green",
+    "layer": "green", "journal": "bright_green", "history": "white", "query": "bright_white",
+    "recall": "bright_yellow", "session": "bright_black",
+}  # fmt: skip
+_STATES = {
+    "truncated": "yellow",
+    "excluded": "yellow",
+    "unreadable": "red",
+    "blocked": "red",
+    "missing": "bright_black",
+}
+
+
+def headline(report: Report) -> str:
+    """Return the use of the window in one line."""
+    tokens = report.tokens
+    share = f"{percent(tokens.used, tokens.window)} of {tokens.window:,} tokens used"
+    sign = "" if tokens.exact else " (estimated)"
+    return f"{share}{sign} · {tokens.free:,} left · {report.layout} · agent {report.agent} · {report.scope} scope"
+
+
+def oneline(report: Report) -> str:
+    """Return what fits a status bar."""
+    tokens = report.tokens
+    cut = sum(row.state == "truncated" for row in report.sections)
+    out = sum(row.state == "excluded" and row.reason in ("total", "no_room") for row in report.sections)
+    notes = [
+        f"{count} {what}"
+        for count, what in ((cut, "cut"), (out, "left out"), (report.hidden, "hidden"))
+        if count
+    ]
+    return " · ".join([f"{percent(tokens.used, tokens.window)} used", f"{tokens.free:,} left", *notes])
+
+
+def bar(report: Report, width: int) -> list[str]:
+    """Return the bar of what is sent, to scale and in order, and below it the extent of the cached prefix."""
+    sent = [row for row in report.sections if row.tokens]
+    used = report.tokens.used
+    if not used:
+        return []
+    prefix = len(leading(report.sections))
+    cells: list[str] = []
+    drawn = position = prefix_cells = 0
+    for number, row in enumerate(sent):
+        position += row.tokens
+        end = max(round(position * width / used), drawn)
+        cells.append(styled(("█", "▓")[number % 2] * (end - drawn), fg=_COLOURS.get(row.kind)))
+        drawn = end
+        if number < prefix:
+            prefix_cells = drawn
+    label = f" cached prefix, {report.prefix.tokens:,} tokens "
+    line = f"╰{label.center(prefix_cells - 2, '─')}╯" if prefix_cells > len(label) + 2 else f"╰{label}"
+    return ["".join(cells), styled(line, dim=True)]
+
+
+def table(report: Report) -> Iterator[str]:
+    """Yield a line per section: what it costs, what became of it, and why."""
+    width = min(max([len(row.name) for row in report.sections] + [7]), 48)
+    yield styled(f"{'tokens':>9}  {'share':>5}  {'section':{width}}  state", bold=True)
+    for row in report.sections:
+        yield _table_line(row, report.tokens.used, width)
+    if report.hidden:
+        yield f"{'':9}  {'':5}  {report.hidden} more for the owner only (main scope)"
+
+
+def _table_line(row: Row, used: int, width: int) -> str:
+    name = printable(row.name)
+    name = name if len(name) <= width else f"{name[: width - 1]}…"
+    tokens = f"{row.tokens:,}" if row.tokens else "–"
+    share = percent(row.tokens, used) if row.tokens else ""
+    state = styled(row.state, fg=_STATES.get(row.state))
+    return f"{tokens:>9}  {share:>5}  {name:{width}}  {state}{_why(row)}"
+
+
+def _why(row: Row) -> str:
+    if row.state == "truncated":
+        return f": {row.reason}, {row.size:,} of {row.limit:,} allowed, {row.raw_tokens:,} tokens in all"
+    return f": {row.reason}" if row.reason else ""
+
+
+def percent(part: int, whole: int) -> str:
+    """Return a share, with a decimal where it is small."""
+    share = 100 * part / whole if whole else 0.0
+    return f"{share:.1f} %" if 0 < share < 10 else f"{share:.0f} %"  # noqa: PLR2004 - two digits are enough

@@ -1,0 +1,205 @@
+"""Where settings come from: defaults < user file < workspace file < environment < flags.
+
+Every value remembers its origin. Whoever wrote a workspace's own file may be a stranger, so its sensitive
+settings count only after `trust`.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import reduce
+from pathlib import Path
+from typing import cast
+
+from carrel import plainyaml
+from carrel.clock import Clock, FixedClock, SystemClock
+from carrel.config.directories import UserDirectories, user_directories
+from carrel.config.trust import WORKSPACE_FILE, distrust, is_trusted, look_up, trust, without_sensitive
+from carrel.errors import Unavailable
+from carrel.findings import Finding
+from carrel.settings import AgentSettings, BadSetting, Given, Key, Settings, build, leaves, parse
+
+__all__ = [
+    "WORKSPACE_FILE",
+    "Config",
+    "UnreadableConfig",
+    "UserDirectories",
+    "distrust",
+    "dump",
+    "effective",
+    "is_trusted",
+    "load_config",
+    "trust",
+    "user_directories",
+]
+
+SCHEMA_VERSION = 1
+Source = tuple[str, Given]
+
+
+class UnreadableConfig(Unavailable):
+    """The user's own settings file exists and cannot be read."""
+
+    code = "unreadable_config"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The settings in force and the inputs of an assembly that come from outside the workspace.
+
+    `trusted` means that the sensitive settings are the ones its owner approved; `known` that the owner once
+    approved this workspace, whatever its settings say now.
+    """
+
+    settings: Settings
+    origins: Mapping[str, str]
+    findings: tuple[Finding, ...]
+    trusted: bool
+    known: bool
+    clock: Clock
+    os_name: str
+    directories: UserDirectories
+
+
+def load_config(
+    root: Path,
+    workspace_text: str | None,
+    *,
+    environ: Mapping[str, str],
+    directories: UserDirectories,
+    flags: Mapping[str, object] | None = None,
+    detect_layout: Callable[[], str | None] = lambda: None,
+) -> Config:
+    """Merge every source into the settings in force.
+
+    `workspace_text` is the text of the workspace's carrel.yaml, None when there is none: only the file layer
+    opens it. `flags` maps keys such as `model.name` to values, None meaning not given. `detect_layout` is
+    asked when nobody names the layout.
+    """
+    outer = [*_from_environment(environ), *_from_flags(flags or {})]
+    inner = _from_files(workspace_text, directories, outer, detect_layout)
+    trusted, known, findings = look_up(root, dict(inner).get(WORKSPACE_FILE, {}), directories)
+    merged: Given = {}
+    origins: dict[Key, str] = {}
+    for origin, given in [*inner, *outer]:
+        held = given if trusted or origin != WORKSPACE_FILE else without_sensitive(given)
+        merged |= held
+        origins |= dict.fromkeys(held, origin)
+    settings = build(merged)
+    return Config(
+        settings=settings,
+        origins={".".join(key): origins.get(key, "default") for key in flatten(settings)},
+        findings=findings,
+        trusted=trusted,
+        known=known,
+        clock=_clock(environ.get("CARREL_NOW", "")),
+        os_name=environ.get("CARREL_OS") or os.uname().sysname,
+        directories=directories,
+    )
+
+
+def _from_files(
+    workspace_text: str | None,
+    directories: UserDirectories,
+    outer: list[Source],
+    detect_layout: Callable[[], str | None],
+) -> list[Source]:
+    """Read both files under one layout: the strongest source that names it decides, else what is detected."""
+    path = directories.config / "config.yaml"
+    texts = {f"user file {path}": _read_user_file(path), WORKSPACE_FILE: workspace_text}
+    loaded = {
+        origin: plainyaml.load_with_lines(text, source=origin)
+        for origin, text in texts.items()
+        if text is not None
+    }
+    tables = [cast("dict[str, object]", data) for data, _ in loaded.values() if isinstance(data, dict)]
+    named = [data.get("layout") for data in tables] + [given.get(("layout",)) for _, given in outer]
+    layout = next((name for name in reversed(named) if isinstance(name, str)), None)
+    sources: list[Source] = []
+    if layout is None and (layout := detect_layout()):
+        sources.append(("detected", {("layout",): layout}))
+    for origin, (data, lines) in loaded.items():
+        sources.append((origin, parse(data, layout=layout, source=origin, lines=lines)))
+    return sources
+
+
+def _read_user_file(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            content = file.read(plainyaml.LIMIT * 4 + 1)  # a character has at most four bytes
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnreadableConfig(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise plainyaml.BadYaml("not UTF-8", line=line, source=f"user file {path}") from error
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[Source]:
+    for names, leaf in leaves().items():
+        variable: str = leaf.metadata["environment"]
+        if variable and environ.get(variable):  # set to nothing is not set
+            origin = f"environment {variable}"
+            yield origin, parse(_nested(names, environ[variable]), layout=None, source=origin)
+
+
+def _from_flags(flags: Mapping[str, object]) -> Iterator[Source]:
+    for name, value in flags.items():
+        if value is not None:
+            origin = f"flag --{name.replace('.', '-').replace('_', '-')}"
+            yield origin, parse(_nested(tuple(name.split(".")), value), layout=None, source=origin)
+
+
+def _nested(names: Key, value: object) -> object:
+    plain = list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
+    return reduce(lambda inner, name: {name: inner}, reversed(names), plain)
+
+
+def _clock(text: str) -> Clock:
+    """Stand still at CARREL_NOW if it is given; a time without a zone is UTC."""
+    if not text:
+        return SystemClock()
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        hint = "Give an ISO time, for example 2026-04-24T09:00:00Z."
+        raise BadSetting(
+            "CARREL_NOW", f"is no time: {text[:60]!r}", source="environment", hint=hint
+        ) from None
+    return FixedClock(moment)
+
+
+def flatten(settings: Settings) -> Given:
+    """List every value by its key, defaults too: the inverse of `build`."""
+    own = [names for names in leaves() if names[0] != "agents"]
+    flat: Given = {names: reduce(getattr, names, settings) for names in own}
+    for agent in settings.agents:
+        flat |= {
+            ("agents", agent.id, *names): reduce(getattr, names, agent) for names in leaves(AgentSettings)
+        }
+    return flat
+
+
+def effective(config: Config) -> list[tuple[str, object, str]]:
+    """List every setting in force: its key, its value and its origin."""
+    values = {".".join(key): value for key, value in flatten(config.settings).items()}
+    return [(key, value, config.origins[key]) for key, value in values.items()]
+
+
+def dump(config: Config) -> dict[str, object]:
+    """Say the same as `effective` in data that JSON can hold."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "trusted": config.trusted,
+        "known": config.known,
+        "directories": {name: str(path) for name, path in asdict(config.directories).items()},
+        "settings": [
+            {"key": key, "value": value, "origin": origin} for key, value, origin in effective(config)
+        ],
+        "findings": [asdict(finding) for finding in config.findings],
+    }

@@ -1,0 +1,45 @@
+"""Where a user's own files live, outside every workspace."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserDirectories:
+    """Where a user's own files live, outside every workspace."""
+
+    config: Path
+    cache: Path
+    data: Path
+
+
+def user_directories(environ: Mapping[str, str]) -> UserDirectories:
+    """Find the user's directories: below CARREL_HOME if set, else where the platform keeps them."""
+    home = environ.get("CARREL_HOME")
+    if home:
+        root = Path(home).absolute()
+        return UserDirectories(config=root / "config", cache=root / "cache", data=root / "data")
+    if sys.platform == "linux" and environ.get("HOME"):
+        return _xdg_directories(environ)
+    import platformdirs  # noqa: PLC0415 - 8 ms, so only where the answer is not four lines
+
+    return UserDirectories(
+        config=platformdirs.user_config_path("carrel", appauthor=False),
+        cache=platformdirs.user_cache_path("carrel", appauthor=False),
+        data=platformdirs.user_data_path("carrel", appauthor=False),
+    )
+
+
+def _xdg_directories(environ: Mapping[str, str]) -> UserDirectories:
+    def at(variable: str, default: str) -> Path:
+        base = Path(environ.get(variable) or "")
+        # The specification has relative values ignored.
+        return (base if base.is_absolute() else Path(environ["HOME"], default)) / "carrel"
+
+    return UserDirectories(
+        config=at("XDG_CONFIG_HOME", ".config"),
+        cache=at("XDG_CACHE_HOME", ".cache"),
+        data=at("XDG_DATA_HOME", ".local/share"),
+    )

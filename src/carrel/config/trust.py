@@ -1,0 +1,179 @@
+"""Whom the user trusts: `trust.json` maps a workspace's real path to a hash of its sensitive settings.
+
+An ordinary edit of carrel.yaml keeps the trust; a new or changed sensitive setting ends it until it is given
+again.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+from carrel.config.directories import UserDirectories
+from carrel.errors import CarrelError, Conflict
+from carrel.files import Stale
+from carrel.files.disk import typed_failures
+from carrel.files.local import LocalFiles
+from carrel.files.resolve import RootMissing
+from carrel.findings import Finding
+from carrel.settings import MEANINGS, Given, Key, Settings, leaves, parse_text
+
+WORKSPACE_FILE = "carrel.yaml"
+TRUST_FILE = "trust.json"
+VERSION = 1
+_ATTEMPTS = 20
+_SHOWN = 12
+
+
+class NewerTrustFile(Conflict):
+    """The list of trusted workspaces was written by a newer Carrel; this one must not rewrite it."""
+
+    code = "newer_trust_file"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} has a newer format.", hint="Update Carrel, then trust the workspace again.")
+
+
+def trust(root: Path, workspace_text: str | None, directories: UserDirectories) -> None:
+    """Approve a workspace with the sensitive settings its file has now; durable when this returns."""
+    _record(root, directories, _digest(_sensitive(_parsed(workspace_text))))
+
+
+def distrust(root: Path, directories: UserDirectories) -> None:
+    """Take an approval back."""
+    _record(root, directories, None)
+
+
+def is_trusted(root: Path, workspace_text: str | None, directories: UserDirectories) -> bool:
+    """Tell whether the owner approved this workspace with exactly these sensitive settings."""
+    return look_up(root, _parsed(workspace_text), directories)[0]
+
+
+def _parsed(workspace_text: str | None) -> Given:
+    # Any layout will do here: what maxContextTokens means changes no sensitive setting.
+    return parse_text(workspace_text or "", layout=next(iter(MEANINGS[Settings])), source=WORKSPACE_FILE)
+
+
+def _rules(key: Key) -> Mapping[str, Any]:
+    return leaves()[key[:1] + key[2:] if key[0] == "agents" else key].metadata
+
+
+def _sensitive(given: Given) -> Given:
+    return {key: value for key, value in given.items() if _rules(key)["sensitive"]}
+
+
+def without_sensitive(given: Given) -> Given:
+    """Leave out what a stranger's file may not decide; a model's name still serves to count tokens."""
+    return {
+        key: value for key, value in given.items() if not _rules(key)["sensitive"] or _rules(key)["counts"]
+    }
+
+
+def _digest(sensitive: Given) -> str:
+    canonical = json.dumps(sorted(sensitive.items()), separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def look_up(root: Path, given: Given, directories: UserDirectories) -> tuple[bool, bool, tuple[Finding, ...]]:
+    """Tell whether the workspace is trusted as it is, whether it ever was, and what a person should know."""
+    recorded, findings = _recorded(directories.data)
+    approved = recorded.get(os.path.realpath(root))
+    sensitive = _sensitive(given)
+    trusted = approved is not None and approved == _digest(sensitive)
+    if sensitive and not trusted:
+        findings += (_untrusted(root, sensitive, changed=approved is not None),)
+    return trusted, approved is not None, findings
+
+
+def _untrusted(root: Path, sensitive: Given, *, changed: bool) -> Finding:
+    from shlex import quote  # noqa: PLC0415
+
+    ignored = [".".join(key) for key in sensitive if not _rules(key)["counts"]]
+    counting = [".".join(key) for key in sensitive if _rules(key)["counts"]]
+    since = "sensitive settings changed since it was trusted" if changed else "this workspace is not trusted"
+    parts = [f"ignored: {_some(ignored)}"] if ignored else []
+    parts += [f"used only to count tokens: {_some(counting)}"] if counting else []
+    return Finding(
+        code="untrusted_setting",
+        severity="warning" if ignored else "info",
+        path=WORKSPACE_FILE,
+        message=f"{since}; {'; '.join(parts)}",
+        hint=f"Read {WORKSPACE_FILE}, then: carrel trust {quote(str(root))}",
+    )
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def _recorded(data: Path) -> tuple[dict[str, str], tuple[Finding, ...]]:
+    """Read whom the user trusts; a file that cannot be read or understood trusts nobody, and says so."""
+    try:
+        content = LocalFiles(data).read(TRUST_FILE)
+    except RootMissing:
+        return {}, ()
+    except CarrelError as error:
+        return {}, (_damaged("unreadable_trust_file", data, error.message),)
+    recorded, version = _understood(content.data if content else b"")
+    if version > VERSION:
+        return {}, (_damaged(NewerTrustFile.code, data, "it was written by a newer Carrel"),)
+    if recorded is None:
+        return {}, (_damaged("corrupt_trust_file", data, "it is damaged"),)
+    return recorded, ()
+
+
+def _damaged(code: str, data: Path, why: str) -> Finding:
+    path = data / TRUST_FILE
+    message = f"no workspace is trusted, because {path} cannot be used: {why}"
+    return Finding(
+        code=code, message=message, path=str(path), hint="Trust your workspaces again: carrel trust DIR"
+    )
+
+
+def _understood(raw: bytes) -> tuple[dict[str, str] | None, int]:
+    """Return the recorded hashes (None: not understood) and the version of the format."""
+    if not raw:
+        return {}, VERSION
+    try:
+        whole: Any = json.loads(raw)
+        version, found = whole["version"], cast("dict[str, object]", whole["workspaces"])
+        recorded = {path: value for path, value in found.items() if isinstance(value, str)}
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return None, 0
+    sound = type(version) is int and version > 0 and len(recorded) == len(found)
+    return (recorded if sound else None), version if type(version) is int else 0
+
+
+def _record(root: Path, directories: UserDirectories, digest: str | None) -> None:
+    """Compare and swap until nobody else wrote in between, so that two at once both last."""
+    path = directories.data / TRUST_FILE
+    with typed_failures(str(path)), suppress(FileExistsError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    store = LocalFiles(directories.data)
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            _swap(store, path, os.path.realpath(root), digest)
+        except Stale:
+            if attempt == _ATTEMPTS:
+                raise
+        else:
+            return
+
+
+def _swap(store: LocalFiles, path: Path, root: str, digest: str | None) -> None:
+    content = store.read(TRUST_FILE)
+    recorded, version = _understood(content.data if content else b"")
+    if version > VERSION:
+        raise NewerTrustFile(path)
+    if recorded is None and content:
+        with suppress(Stale):  # kept aside already
+            store.write(f"{TRUST_FILE}.damaged-{content.digest[:12]}", content.data, expect=None)
+    others = {other: value for other, value in (recorded or {}).items() if other != root}
+    workspaces = others | ({root: digest} if digest else {})
+    text = json.dumps({"version": VERSION, "workspaces": workspaces}, indent=1, sort_keys=True)
+    store.write(TRUST_FILE, text.encode() + b"\n", expect=content.digest if content else None)

@@ -1,0 +1,201 @@
+"""Assembly: the layout's messages for one call, and the account of them."""
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from carrel.context.budget import Budget
+from carrel.context.build import Built, Ground, build, row_of
+from carrel.context.cache import Memo
+from carrel.context.inputs import Inputs
+from carrel.context.report import Report, Row, Tokens, compare, describe_prefix, remember
+from carrel.context.section import Section
+from carrel.context.template import parse_template
+from carrel.context.volatile import VOLATILE, recall_lines, volatile_sections
+from carrel.findings import Finding
+from carrel.records import Payload
+from carrel.sessions.message import Message
+from carrel.tokens import describe_model
+from carrel.workspace.layout import MessageSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """The messages for one call and the report on them; `frozen` is what the session keeps from now on."""
+
+    messages: tuple[Message, ...]
+    report: Report
+    frozen: Mapping[str, Built]
+
+    def to_text(self) -> str:
+        """Return what the model would read, as plain text with a line for each role."""
+        return "\n".join(f"=== {m.role.upper()} ===\n{m.to_text()}\n" for m in self.messages)
+
+    def remember(self) -> Payload:
+        """Return what the session's next call will be compared with."""
+        return remember(self.report.sections, self.report.scope)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """An assembly in the making."""
+
+    messages: list[Message] = field(default_factory=list[Message])
+    rows: list[Row] = field(default_factory=list[Row])
+    frozen: dict[str, Built] = field(default_factory=dict[str, Built])
+    identities: frozenset[str] = frozenset()
+    hidden: int = 0
+    warnings: list[Finding] = field(default_factory=list[Finding])
+
+    def add(self, spec: MessageSpec, built: Built) -> None:
+        """Take on a finished message."""
+        self.messages.extend(Message(spec.role, text) for text in built.texts)
+        self.rows.extend(built.rows)
+        self.identities = built.identities
+        self.hidden += built.hidden
+        self.warnings.extend(built.warnings)
+
+
+class Assembler:
+    """Assembles one agent's context from one workspace, keeping what has not changed between calls."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self._memo: Memo[Built] = Memo((ground.documents, ground.namespaces))
+        self._for_process: dict[Hashable, Built] = {}
+
+    def assemble(
+        self,
+        inputs: Inputs,
+        *,
+        budget: Budget | None = None,
+        frozen: Payload | None = None,
+        before: Payload | None = None,
+    ) -> Assembly:
+        """Return the messages for one call; equal files and inputs give equal bytes.
+
+        `frozen` holds what the session keeps from its beginning, `before` what its last call sent.
+        """
+        draft = _Draft()
+        budget = budget or self.default_budget()
+        for number, spec in enumerate(self.ground.layout.messages):
+            if spec.history:
+                self._add_history(draft, inputs)
+            elif spec.parts[0].kind in VOLATILE:
+                self._add_volatile(draft, spec, inputs)
+            else:
+                built = self._message(number, spec, inputs, budget, draft.identities, frozen or {})
+                draft.add(spec, built)
+                if spec.reload == "session":
+                    draft.frozen[str(number)] = built
+        self.ground.counts.flush()
+        return Assembly(
+            messages=tuple(draft.messages), report=self._report(draft, inputs, before), frozen=draft.frozen
+        )
+
+    def default_budget(self) -> Budget:
+        """Return the limits in force: the settings' where they say something, else the layout's."""
+        limits, budgets = self.ground.layout.limits, self.ground.settings.budgets
+        return Budget(
+            file=limits.file if budgets.file is None else budgets.file,
+            total=limits.total if budgets.total is None else budgets.total,
+            overflow=self.ground.layout.overflow,
+        )
+
+    def _message(
+        self,
+        number: int,
+        spec: MessageSpec,
+        inputs: Inputs,
+        budget: Budget,
+        rendered: frozenset[str],
+        frozen: Payload,
+    ) -> Built:
+        """Return a message of files and prompt: as frozen, as kept, or built anew."""
+        if spec.reload == "session" and str(number) in frozen:
+            return Built.from_json(frozen[str(number)])
+        if spec.reload == "process":
+            key = (number, inputs.scope, budget)
+            if key not in self._for_process:
+                self._for_process[key] = build(self.ground, spec, inputs, budget, rendered)[0]
+            return self._for_process[key]
+        key = (number, inputs.scope, budget, inputs.today, rendered, self._memory_in_prompt(inputs))
+        built = self._memo.get(key)
+        if built is None:
+            built, seen = build(self.ground, spec, inputs, budget, rendered)
+            self._memo.put(key, built, seen)
+        return built
+
+    def _memory_in_prompt(self, inputs: Inputs) -> tuple[str, ...]:
+        """Return what of this call's recall the prompt depends on."""
+        if "memory" not in parse_template(self.ground.agent.system_prompt_template).uses:
+            return ()
+        return tuple(recall_lines(self.ground.layout, inputs.recall))
+
+    def _add_history(self, draft: _Draft, inputs: Inputs) -> None:
+        for number, message in enumerate(inputs.history, 1):
+            draft.messages.append(message)
+            section = Section(name=f"history {number}", kind="history", text=message.to_text())
+            draft.rows.append(self._row(section))
+
+    def _add_volatile(self, draft: _Draft, spec: MessageSpec, inputs: Inputs) -> None:
+        if spec.role == "user" and not inputs.query:
+            return
+        sections = list(self._volatile(spec, inputs))
+        texts = [section.text for section in sections]
+        if texts:
+            draft.messages.append(Message(spec.role, tuple(texts) if len(texts) > 1 else texts[0]))
+            draft.rows.extend(self._row(section) for section in sections)
+
+    def _volatile(self, spec: MessageSpec, inputs: Inputs) -> Iterator[Section]:
+        template = parse_template(self.ground.agent.system_prompt_template)
+        recalled = "memory" in template.inserts
+        return volatile_sections(self.ground.layout, spec.parts, inputs, recalled=recalled)
+
+    def _row(self, section: Section) -> Row:
+        tokens = self.ground.counts.count(section.text)
+        measured = replace(section, raw_tokens=tokens, size=self.ground.ruler.size(section.text))
+        return row_of(measured, section.text, self.ground.counts)
+
+    def _report(self, draft: _Draft, inputs: Inputs, before: Payload | None) -> Report:
+        ground = self.ground
+        rows = tuple(draft.rows)
+        tokens, model_name = self._tokens(rows, draft.warnings)
+        changed_by = compare(before, rows, inputs.scope) if before is not None else None
+        return Report(
+            layout=ground.layout.name,
+            agent=ground.agent.id,
+            session=inputs.session,
+            scope=inputs.scope,
+            model=model_name,
+            tokens=tokens,
+            unit=ground.layout.unit,
+            prefix=describe_prefix(rows, changed_by),
+            sections=rows,
+            hidden=draft.hidden,
+            recall=tuple(
+                {"path": h.path, "line": h.line, "tier": h.tier, "scores": {"score": h.score}, "kept": True}
+                for h in inputs.recall
+            ),
+            warnings=tuple(dict.fromkeys((*ground.counts.findings, *draft.warnings))),
+        )
+
+    def _tokens(self, rows: tuple[Row, ...], warnings: list[Finding]) -> tuple[Tokens, str | None]:
+        """Return the use of the window, and add what must be said about it."""
+        settings, agent = self.ground.settings, self.ground.agent
+        name = agent.model or settings.model.name
+        model = describe_model(name)
+        window = agent.context_window or settings.model.context_window
+        if window is None and not model.known:
+            message = f"The window of {name!r} is not known; {model.window:,} tokens are assumed."
+            warnings.append(
+                Finding(
+                    code="unknown_model", message=message, hint="Set model.context_window in carrel.yaml."
+                )
+            )
+        tokens = Tokens(
+            window=window or model.window, used=sum(row.tokens for row in rows), exact=model.exact
+        )
+        if tokens.used > tokens.window:
+            message = f"{tokens.used:,} tokens do not fit the window of {tokens.window:,}."
+            warnings.append(Finding(code="over_window", message=message, severity="error"))
+        return tokens, name

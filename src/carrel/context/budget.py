@@ -1,0 +1,74 @@
+"""Budgets: which sections fit, which are cut, which are left out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from carrel.context.section import Section
+from carrel.workspace.layout import Overflow
+
+Shorten = Callable[[Section, int], Section | None]
+"""Cuts a section to a limit; none where not even a character of it fits beside the marker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Room for one section and for all that are counted, in the layout's unit; none means no limit."""
+
+    file: int | None
+    total: int | None
+    overflow: Overflow
+
+
+def fit(sections: Sequence[Section], budget: Budget, shorten: Shorten) -> tuple[Section, ...]:
+    """Apply the limits; every section comes back, in the same order, with the state it ended in."""
+    rule = _fit_excluding if budget.overflow == "exclude" else _fit_truncating
+    limited = [replace(s, limit=None if s.unlimited else budget.file) for s in sections]
+    return tuple(rule(limited, budget, shorten))
+
+
+def _fit_excluding(sections: Sequence[Section], budget: Budget, shorten: Shorten) -> list[Section]:
+    """Keep pinned sections, then the others in order until one does not fit.
+
+    Stopping there, rather than skipping to a smaller one, means that the lowest priority goes first and that a
+    larger budget never loses a section.
+    """
+    sized = [_limited(section, section.limit, shorten, "limit") for section in sections]
+    if budget.total is None:
+        return sized
+    room = budget.total - sum(s.size for s in sized if s.pinned and s.counted)
+    fitted: list[Section] = []
+    full = False
+    for section in sized:
+        if section.kept and section.counted and not section.pinned:
+            full = full or section.size > room
+            room -= section.size
+            fitted.append(section.out("excluded", "total") if full else section)
+        else:
+            fitted.append(section)
+    return fitted
+
+
+def _fit_truncating(sections: Sequence[Section], budget: Budget, shorten: Shorten) -> list[Section]:
+    """Take sections in order; the first that the total cuts or refuses closes the list."""
+    fitted: list[Section] = []
+    left = budget.total
+    for section in sections:
+        if left is None or not section.counted or not section.kept:
+            fitted.append(_limited(section, section.limit, shorten, "limit"))
+        elif left < 0:
+            fitted.append(section.out("excluded", "total"))
+        else:
+            total_binds = section.size > left and (section.limit is None or left < section.limit)
+            limit = left if total_binds else section.limit
+            fitted.append(_limited(section, limit, shorten, "total" if total_binds else "limit"))
+            left = -1 if total_binds else left - fitted[-1].size
+    return fitted
+
+
+def _limited(section: Section, limit: int | None, shorten: Shorten, reason: str) -> Section:
+    if not section.kept or limit is None or section.size <= limit:
+        return section
+    cut = shorten(section, limit)
+    if cut is None:
+        return section.out("excluded", "no_room")
+    return replace(cut, state="truncated", reason=reason)

@@ -1,0 +1,190 @@
+"""Building one message: select its sections, fit them into the budget, render what is kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from typing import Any, Self
+
+from carrel.context.budget import Budget, fit
+from carrel.context.cache import Seen
+from carrel.context.inputs import Inputs
+from carrel.context.render import escaper, wrap
+from carrel.context.report import Row
+from carrel.context.rulers import CharacterRuler, TokenRuler
+from carrel.context.section import Section
+from carrel.context.select import Selection, find_identity
+from carrel.context.template import Values
+from carrel.context.truncate import Marker
+from carrel.context.volatile import recall_lines
+from carrel.findings import Finding
+from carrel.settings import AgentSettings, Settings
+from carrel.workspace.counts import TokenCounts
+from carrel.workspace.document import Documents
+from carrel.workspace.layout import Layout, MessageSpec
+from carrel.workspace.namespace import namespace_of
+from carrel.workspace.scope import Privacy, Scope, private_identities
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What all assemblies of one agent in one workspace have in common."""
+
+    layout: Layout
+    settings: Settings
+    agent: AgentSettings
+    documents: Documents
+    namespaces: Documents
+    counts: TokenCounts
+    location: str
+    """The absolute path of the workspace, links unresolved."""
+
+    @property
+    def directory(self) -> str:
+        """The last part of the location, a workspace's name when nobody gave it one."""
+        return self.location.rstrip("/").rpartition("/")[2]
+
+    @property
+    def ruler(self) -> TokenRuler | CharacterRuler:
+        """What the layout's limits are counted with."""
+        return TokenRuler(self.counts) if self.layout.unit == "tokens" else CharacterRuler()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """One message of the layout, finished: the texts to send, their rows, and what was noticed.
+
+    With `each` there is a text per section. `identities` are the files rendered here and in the messages before.
+    """
+
+    texts: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    identities: frozenset[str] = frozenset()
+    hidden: int = 0
+    warnings: tuple[Finding, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data, to be frozen."""
+        return asdict(self) | {"identities": sorted(self.identities)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Take it back from plain data."""
+        return cls(
+            texts=tuple(data["texts"]),
+            rows=tuple(Row(**row) for row in data["rows"]),
+            identities=frozenset(data["identities"]),
+            hidden=data["hidden"],
+            warnings=tuple(Finding(**finding) for finding in data["warnings"]),
+        )
+
+
+def build(
+    ground: Ground, spec: MessageSpec, inputs: Inputs, budget: Budget, rendered: frozenset[str]
+) -> tuple[Built, tuple[Seen, Seen]]:
+    """Return a message, and everything that was looked at to make it."""
+    selection = _selection(ground, inputs, rendered)
+    sections = [_measured(ground, section) for section in selection.sections(spec.parts)]
+    hidden = 0
+    if inputs.scope is Scope.SHARED:
+        everything = _fit(ground, sections, budget)
+        hidden = selection.withheld + sum(section.private and section.kept for section in everything)
+        sections = [section for section in sections if not section.private]
+    texts, rows = _render(ground, spec, _fit(ground, sections, budget))
+    built = Built(
+        texts=texts,
+        rows=rows,
+        identities=frozenset(selection.rendered),
+        hidden=hidden,
+        warnings=tuple(selection.warnings),
+    )
+    return built, (selection.reading.seen, selection.namespaces.seen)
+
+
+def _selection(ground: Ground, inputs: Inputs, rendered: frozenset[str]) -> Selection:
+    reading = ground.documents.reading()
+    name = agent_name(ground, find_identity(reading, ground.layout).name)
+    return Selection(
+        layout=ground.layout,
+        agent=ground.agent,
+        inputs=inputs,
+        reading=reading,
+        namespaces=ground.namespaces.reading(),
+        namespace=namespace_of(ground.agent, name, ground.location),
+        privacy=Privacy(ground.layout, lambda: private_identities(reading, ground.layout)),
+        values=_values(ground, inputs, name),
+        rendered=set(rendered),
+    )
+
+
+def agent_name(ground: Ground, found: str | None) -> str:
+    """Return what the agent is called: as configured, else as its identity says, else by its place."""
+    agent = ground.agent
+    named_by_place = ground.directory if not ground.settings.agents else agent.id
+    return agent.display_name or found or named_by_place
+
+
+def _values(ground: Ground, inputs: Inputs, name: str) -> Values:
+    settings = ground.settings
+    return {
+        "agent": {"id": ground.agent.id, "displayName": name},
+        "domain": ground.agent.domain,
+        "date": inputs.today.isoformat(),
+        "workspace": {"name": settings.workspace.name or ground.directory},
+        "user": {"id": settings.user.id, "name": settings.user.name},
+        "memory": "\n".join(recall_lines(ground.layout, inputs.recall)),
+    }
+
+
+def _measured(ground: Ground, section: Section) -> Section:
+    if not section.kept:
+        return section
+    size = ground.ruler.size(section.text)
+    return replace(section, size=size, raw_tokens=ground.counts.count(section.text))
+
+
+def _fit(ground: Ground, sections: Sequence[Section], budget: Budget) -> tuple[Section, ...]:
+    marker = Marker(pattern=ground.layout.marker, before=ground.layout.before_marker)
+    escape = escaper(ground.layout.tags)
+    ruler = ground.ruler
+
+    def shorten(section: Section, limit: int) -> Section | None:
+        cut = ruler.cut(section.text, limit, keep=section.keep, marker=marker, path=escape(section.name))
+        return replace(section, text=cut.text, size=ruler.size(cut.text)) if cut else None
+
+    return fit(sections, budget, shorten)
+
+
+def _render(
+    ground: Ground, spec: MessageSpec, sections: Sequence[Section]
+) -> tuple[tuple[str, ...], tuple[Row, ...]]:
+    """Return the texts of a message and the rows of all its sections."""
+    texts: list[str] = []
+    rows: list[Row] = []
+    led: set[int] = set()
+    for section in sections:
+        text = None
+        if section.kept:
+            part = spec.parts[section.part]
+            gap = (spec.gap if part.gap is None else part.gap) if texts and not spec.each else ""
+            lead = "" if section.part in led else part.lead
+            led.add(section.part)
+            text = gap + lead + wrap(section.text + section.after, section.open, section.close)
+            texts.append(text)
+        rows.append(row_of(section, text, ground.counts))
+    return tuple(texts) if spec.each else tuple("".join(texts) for _ in texts[:1]), tuple(rows)
+
+
+def row_of(section: Section, text: str | None, counts: TokenCounts) -> Row:
+    """Return the row of a section whose rendered text is this, none when it is not in the prompt."""
+    return Row(
+        name=section.name,
+        kind=section.kind,
+        raw_tokens=section.raw_tokens,
+        tokens=counts.count(text) if text else 0,
+        size=section.size,
+        limit=section.limit,
+        state=section.state,
+        reason=section.reason or None,
+        stable=section.stable,
+        sha256=sha256(text.encode("utf-8", "replace")).hexdigest() if text else None,
+    )

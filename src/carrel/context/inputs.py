@@ -1,0 +1,41 @@
+"""The inputs of an assembly: with the files, all that may change a byte of it."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from carrel.sessions.message import Message
+from carrel.workspace.scope import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """One hit that recall offers to the prompt."""
+
+    path: str
+    line: int
+    text: str
+    date: str | None = None
+    tier: str = "document"
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """One call: who listens, when, and about what; `now` is in the workspace's time zone."""
+
+    scope: Scope
+    now: datetime
+    time_zone: str
+    session: str | None = None
+    query: str | None = None
+    recall: tuple[Recalled, ...] = ()
+    history: tuple[Message, ...] = ()
+
+    @property
+    def today(self) -> date:
+        """The day in the workspace's time zone."""
+        return self.now.date()
+
+    def last_days(self, count: int) -> list[date]:
+        """Return today and the days before it, newest first."""
+        return [self.today - timedelta(days=n) for n in range(count)]

@@ -1,0 +1,154 @@
+"""The report: what was kept, cut, left out and why, in the shape every surface shows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any, Literal
+
+from carrel.context.section import State
+from carrel.findings import Finding
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One section as the report shows it.
+
+    `tokens` is what it costs, wrapping and separator included; `size` and `limit` are in the layout's unit;
+    `sha256` is of its rendered text, none when the model does not read it.
+    """
+
+    name: str
+    kind: str
+    raw_tokens: int
+    tokens: int
+    size: int
+    limit: int | None
+    state: State
+    reason: str | None
+    stable: bool
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What broke the prefix since the session's last call."""
+
+    section: str
+    cause: Literal["changed", "added", "removed", "moved", "scope"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefix:
+    """The leading part that stays the same between calls."""
+
+    sha256: str
+    tokens: int
+    changed_by: Change | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """The room in the model's window; `exact` is false where its vocabulary is not public."""
+
+    window: int
+    used: int
+    exact: bool
+
+    @property
+    def free(self) -> int:
+        """What is left; never below nothing."""
+        return max(0, self.window - self.used)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The whole account of one assembly."""
+
+    layout: str
+    agent: str
+    session: str | None
+    scope: str
+    model: str | None
+    tokens: Tokens
+    unit: str
+    prefix: Prefix
+    sections: tuple[Row, ...]
+    hidden: int
+    recall: tuple[Mapping[str, Any], ...]
+    warnings: tuple[Finding, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report of the machine-readable contract."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "layout": self.layout,
+            "agent": self.agent,
+            "session": self.session,
+            "scope": self.scope,
+            "model": self.model,
+            "tokens": {
+                "window": self.tokens.window,
+                "used": self.tokens.used,
+                "free": self.tokens.free,
+                "method": "exact" if self.tokens.exact else "estimate",
+            },
+            "unit": self.unit,
+            "prefix": asdict(self.prefix),
+            "sections": [asdict(row) for row in self.sections],
+            "hidden": self.hidden,
+            "recall": [dict(hit) for hit in self.recall],
+            "forecast": {"turns_to_flush": None, "turns_to_compact": None},
+            "warnings": [{"code": w.code, "message": w.message} for w in self.warnings],
+        }
+
+
+def leading(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of the prefix: what the model reads, up to the first that is not stable."""
+    kept: list[Row] = []
+    for row in rows:
+        if row.sha256 is None:
+            continue
+        if not row.stable:
+            break
+        kept.append(row)
+    return kept
+
+
+def describe_prefix(rows: Sequence[Row], changed_by: Change | None = None) -> Prefix:
+    """Return digest and size of the prefix, from the digests of its sections."""
+    kept = leading(rows)
+    digest = sha256("".join(row.sha256 or "" for row in kept).encode()).hexdigest()
+    return Prefix(sha256=digest, tokens=sum(row.tokens for row in kept), changed_by=changed_by)
+
+
+def remember(rows: Sequence[Row], scope: str) -> dict[str, Any]:
+    """Return what the next call needs to know of this one to say what changed."""
+    return {"scope": scope, "prefix": [[row.name, row.sha256] for row in leading(rows)]}
+
+
+def compare(before: Mapping[str, Any], rows: Sequence[Row], scope: str) -> Change | None:
+    """Say what broke the prefix since a remembered call; a prefix that only grew is not broken."""
+    old: list[list[str]] = before["prefix"]
+    new = [[row.name, row.sha256] for row in leading(rows)]
+    for was, now in zip(old, new, strict=False):
+        if was != now:
+            if before["scope"] != scope:
+                return Change(section=str(now[0]), cause="scope")
+            return _difference(was, now, [o[0] for o in old], [n[0] for n in new])
+    if len(old) > len(new):
+        return Change(section=old[len(new)][0], cause="removed")
+    return None
+
+
+def _difference(
+    was: Sequence[str | None], now: Sequence[str | None], old: Sequence[str], new: Sequence[str | None]
+) -> Change:
+    if was[0] == now[0]:
+        return Change(section=str(now[0]), cause="changed")
+    if now[0] not in old:
+        return Change(section=str(now[0]), cause="added")
+    if was[0] not in new:
+        return Change(section=str(was[0]), cause="removed")
+    return Change(section=str(now[0]), cause="moved")

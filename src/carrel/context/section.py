@@ -1,0 +1,46 @@
+"""Sections: the named texts that compete for room in the prompt."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+from carrel.workspace.layout import Keep
+
+State = Literal["included", "truncated", "excluded", "hidden", "missing", "unreadable", "blocked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A text with its name, its wrapping, and its claim to room.
+
+    `text` is escaped already and is what limits apply to; `open`, `close` and `after` stand around it and do
+    not count. A section that is not in the running keeps its row, with a state and a reason.
+    """
+
+    name: str
+    kind: str
+    part: int = 0
+    text: str = ""
+    after: str = ""
+    open: str = ""
+    close: str = ""
+    keep: Keep = "head"
+    pinned: bool = False
+    counted: bool = True
+    unlimited: bool = False
+    size: int = 0
+    limit: int | None = None
+    raw_tokens: int = 0
+    state: State = "included"
+    reason: str = ""
+    private: bool = False
+    identity: str = ""
+    stable: bool = True
+
+    @property
+    def kept(self) -> bool:
+        """Whether the model will read it."""
+        return self.state in ("included", "truncated")
+
+    def out(self, state: State, reason: str) -> Self:
+        """Return this section as one that the model will not read."""
+        return replace(self, state=state, reason=reason, text="", size=0)

@@ -1,0 +1,349 @@
+"""Selection: a message's parts become sections, in order, each with a verdict that needs no budget."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date
+from fnmatch import fnmatchcase
+
+from carrel.context.inputs import Inputs
+from carrel.context.render import attribute, escaper, one_line
+from carrel.context.section import Section
+from carrel.context.template import Values, parse_template
+from carrel.files import Entry
+from carrel.findings import Finding
+from carrel.settings import AgentSettings
+from carrel.workspace.document import Document, Reading
+from carrel.workspace.identity import Identity, parse_identity
+from carrel.workspace.ignore import IGNORE_FILE, Ignored, ignore_rules
+from carrel.workspace.layout import Layout, Part
+from carrel.workspace.namespace import Namespace
+from carrel.workspace.scope import Privacy, Scope
+from carrel.workspace.skills import find_skills
+
+MOST_DOCUMENTS = 2_000
+MOST_LISTED = 2_000
+_DAY_FILE = re.compile(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.DOTALL)
+
+
+@dataclass(slots=True, kw_only=True)
+class Selection:
+    """What one pass over a message reads and notices; `rendered` holds the identities rendered so far."""
+
+    layout: Layout
+    agent: AgentSettings
+    inputs: Inputs
+    reading: Reading
+    namespaces: Reading
+    namespace: Namespace
+    privacy: Privacy
+    values: Values
+    rendered: set[str]
+    withheld: int = 0
+    warnings: list[Finding] = field(default_factory=list[Finding])
+
+    def sections(self, parts: tuple[Part, ...]) -> list[Section]:
+        """Return the sections of these parts, in the order of the prompt."""
+        found: list[Section] = []
+        for number, part in enumerate(parts):
+            found.extend(replace(section, part=number) for section in _SOURCES[part.kind](self, part))
+        return [self._once(section) for section in found]
+
+    def warn(self, code: str, message: str, path: str | None = None) -> None:
+        """Note something that the report should say."""
+        self.warnings.append(Finding(code=code, message=message, path=path))
+
+    def _once(self, section: Section) -> Section:
+        """Leave out a file that was rendered under an earlier name."""
+        if not section.kept or not section.identity:
+            return section
+        if section.identity in self.rendered:
+            return section.out("excluded", "duplicate")
+        self.rendered.add(section.identity)
+        return section
+
+    def ignored(self) -> Ignored:
+        """Return the workspace's ignore rules."""
+        document = self.reading.document(IGNORE_FILE)
+        return ignore_rules(document.verbatim if document else None)
+
+
+def _documents(selection: Selection, part: Part) -> Iterator[Section]:
+    """Yield the files a part names, in order of priority, then name."""
+    paths, known = _paths(selection, part)
+    ignored = selection.ignored()
+    documents = selection.reading.documents(paths)
+    ranked: list[tuple[tuple[bool, int, bool, str], Section]] = []
+    for path, document in zip(paths, documents, strict=True):
+        if document is None and path not in known:
+            continue  # gone since the folder was listed
+        name = path.rpartition("/")[2]
+        section = _document_section(selection, part, path, document)
+        if section.state != "missing" and (
+            reason := _left_out(selection, part, path, document, known, ignored)
+        ):
+            section = section.out("excluded", reason)
+        priority = document.meta.priority if document else None
+        rank = priority if priority is not None else part.priorities.get(name, 100)
+        ranked.append(((name not in part.first, rank, not section.pinned, path), section))
+    if any("*" in pattern for pattern in part.files):
+        ranked.sort(key=lambda pair: pair[0])
+    yield from (section for _, section in ranked)
+
+
+def _paths(selection: Selection, part: Part) -> tuple[list[str], set[str]]:
+    """Return the paths to consider, and those that the layout names itself."""
+    named: dict[str, None] = {}
+    matched: dict[str, None] = {}
+    for pattern in part.files:
+        pattern = pattern.replace("{agent}", selection.agent.id)
+        folder, _, name = pattern.rpartition("/")
+        if "*" not in name:
+            named[pattern] = None
+            continue
+        prefix = f"{folder}/" if folder else ""
+        named.update((prefix + known, None) for known in (*part.first, *part.priorities, *part.pinned))
+        names = (entry.path for entry in selection.reading.list(folder))
+        elsewhere = {prefix + other for other in part.elsewhere}
+        matched.update((p, None) for p in names if fnmatchcase(p[len(prefix) :], name) and p not in elsewhere)
+    others = [path for path in matched if path not in named]
+    if len(others) > MOST_DOCUMENTS:
+        left_out = len(others) - MOST_DOCUMENTS
+        selection.warn("too_many_files", f"{left_out} of {len(others)} files were not considered.")
+    return [*named, *others[:MOST_DOCUMENTS]], set(named)
+
+
+def _left_out(
+    selection: Selection, part: Part, path: str, document: Document | None, known: set[str], ignored: Ignored
+) -> str:
+    """Return why a document is not for this agent's prompt, or nothing."""
+    name = path.rpartition("/")[2]
+    filters = selection.agent.workspace_files
+    tags = {tag.lower() for tag in filters.include_tags}
+    if path in filters.exclude or name in filters.exclude:
+        return "exclude"
+    if ignored(path):
+        return "ignored"
+    if name in part.without:
+        return "not_for_prompt"
+    if tags and path not in known and not (document and tags & set(document.meta.tags)):
+        return "tag"
+    return ""
+
+
+def _document_section(selection: Selection, part: Part, path: str, document: Document | None) -> Section:
+    """Make the section of one file: its text escaped and wrapped, or the reason why there is none."""
+    name = path.rpartition("/")[2]
+    section = Section(
+        name=one_line(path), kind=_KINDS[part.kind], keep=part.keep, pinned=name in part.pinned,
+        counted=part.counted and not part.unlimited, unlimited=part.unlimited,
+        private=selection.privacy.covers_name(path),
+    )  # fmt: skip
+    if document is None:
+        return section.out("missing", "")
+    section = replace(
+        section, private=selection.privacy.covers_document(document), identity=document.identity
+    )
+    if document.problem:
+        return section.out("unreadable", document.problem)
+    for problem in document.warnings:
+        selection.warn("front_matter", f"{section.name}: {problem}.", section.name)
+    text = _text(selection, part, document)
+    if not text.strip():
+        return section.out("excluded", "empty")
+    _watch_headings(selection, section.name, text)
+    return _wrapped(replace(section, text=escaper(selection.layout.tags)(text)), part, path)
+
+
+def _wrapped(section: Section, part: Part, path: str = "", *, title: str = "", day: str = "") -> Section:
+    """Return a section with the part's opening and closing lines."""
+    stem = one_line(path.rpartition("/")[2].removesuffix(".md"))
+    values = {"path": attribute(path), "title": attribute(title), "date": attribute(day), "stem": stem}
+    return replace(section, open=part.open.format_map(values), close=part.close)
+
+
+def _text(selection: Selection, part: Part, document: Document) -> str:
+    """Return what of a document is shown: its text, or for the identity one line of fields."""
+    text = document.text if selection.layout.front_matter else document.verbatim
+    rule = part.identity
+    if rule is None or document.path.rpartition("/")[2] != rule.file:
+        return text
+    identity = parse_identity(document.text)
+    line = identity.line(rule.fields)
+    if not line:
+        return text if rule.otherwise == "text" else ""
+    if identity.prose:
+        selection.warn(
+            "identity_prose", f"{document.path}: text beside the fields is not shown.", document.path
+        )
+    return line
+
+
+def _watch_headings(selection: Selection, name: str, text: str) -> None:
+    """Warn of a document that contains one of the layout's own headings."""
+    for heading in selection.layout.headings():
+        if re.search(rf"^{re.escape(heading)}[ \t]*$", text, re.MULTILINE):
+            selection.warn("forged_heading", f"{name} contains the heading {heading!r} of the layout.", name)
+
+
+def _journal(selection: Selection, part: Part) -> Iterator[Section]:
+    """Yield the files of the last days: within a day the plain one first, then slugged ones."""
+    by_day: dict[str, list[str]] = {}
+    for entry in selection.reading.list(part.folder):
+        match = _DAY_FILE.fullmatch(entry.path.rpartition("/")[2])
+        if match:
+            by_day.setdefault(match[1], []).append(entry.path)
+    days = selection.inputs.last_days(part.days)
+    for day in days if part.order == "newest" else reversed(days):
+        plain = f"{part.folder}/{day.isoformat()}.md"
+        yield from _day_sections(selection, part, day, by_day.get(day.isoformat(), [plain]), plain)
+
+
+def _day_sections(
+    selection: Selection, part: Part, day: date, paths: list[str], plain: str
+) -> Iterator[Section]:
+    ignored = selection.ignored()
+    paths = sorted(paths, key=lambda path: (path != plain, path))
+    for path, document in zip(paths, selection.reading.documents(paths), strict=True):
+        section = _document_section(selection, part, path, document)
+        section = _wrapped(section, part, path, day=day.isoformat())
+        if section.state != "missing" and (
+            reason := _left_out(selection, part, path, document, {path}, ignored)
+        ):
+            section = section.out("excluded", reason)
+        yield section
+
+
+def _experience(selection: Selection, part: Part) -> Iterator[Section]:
+    """Yield what the agent learnt elsewhere, from its own namespace outside the workspace."""
+    document = selection.namespaces.document(selection.namespace.path)
+    title = selection.namespace.title
+    if document is not None:
+        title = str(document.meta.extra.get("title") or title)
+    section = _document_section(selection, part, selection.namespace.path, document)
+    yield _wrapped(replace(section, name=one_line(title), private=True), part, title=title)
+
+
+def _knowledge(selection: Selection, part: Part) -> Iterator[Section]:
+    """Yield the entry page of the knowledge with the list of the other files."""
+    path = f"{part.folder}/{part.entry}"
+    section = _document_section(selection, part, path, selection.reading.document(path))
+    listing = _listing(selection, part, path)
+    if section.kept:
+        yield replace(section, after=f"\n\n{listing}" if listing else "")
+        return
+    if section.state != "missing" or not listing:
+        yield section
+    if listing:
+        yield _wrapped(Section(name=part.folder, kind="knowledge", after=listing, counted=False), part)
+
+
+def _listing(selection: Selection, part: Part, entry_path: str) -> str:
+    """Return the sorted list of files in a folder, without those this scope may not know of."""
+    entries = [e for e in _walk(selection, part.folder) if e.path != entry_path]
+    if selection.inputs.scope is Scope.SHARED:
+        entries = list(_visible(selection, entries))
+    if not entries:
+        return ""
+    escape = escaper(selection.layout.tags)
+    lines = [f"- {escape(one_line(entry.path))}" for entry in entries[:MOST_LISTED]]
+    if len(entries) > MOST_LISTED:
+        lines.append(f"- … and {len(entries) - MOST_LISTED} more")
+        selection.warn("listing_capped", f"{part.folder}: {MOST_LISTED} of {len(entries)} files are listed.")
+    return "\n".join([part.listing, *lines])
+
+
+def _walk(selection: Selection, folder: str) -> list[Entry]:
+    """Return the files below a folder, sorted by path; each folder is visited once, so loops end."""
+    ignored = selection.ignored()
+    found: list[Entry] = []
+    folders = [folder]
+    visited: set[str] = set()
+    while folders:
+        for entry in selection.reading.list(folders.pop()):
+            if ignored(entry.path) or entry.kind not in ("file", "directory"):
+                continue
+            if entry.kind == "file":
+                found.append(entry)
+            elif entry.identity not in visited:
+                visited.add(entry.identity)
+                folders.append(entry.path)
+    return sorted(found, key=lambda entry: entry.path)
+
+
+def _visible(selection: Selection, entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield the entries that shared scope may know of; a page may be private by its own front matter."""
+    entries = list(entries)
+    pages = [entry.path for entry in entries if entry.path.endswith(".md")]
+    private = {d.path for d in selection.reading.documents(pages) if d is not None and d.meta.private}
+    for entry in entries:
+        if entry.path in private or selection.privacy.covers(
+            entry.path, entry.target, entry.identity, entry.links
+        ):
+            selection.withheld += 1
+        else:
+            yield entry
+
+
+def _skills(selection: Selection, part: Part) -> Iterator[Section]:
+    """Yield one line per skill, its name and what it is for."""
+    escape = escaper(selection.layout.tags)
+    ignored = selection.ignored()
+    lines: list[str] = []
+    for skill in find_skills(selection.reading, part.folder):
+        path = skill.document.path
+        if ignored(path):
+            continue
+        if skill.document.problem:
+            yield Section(name=one_line(path), kind="skills").out("unreadable", skill.document.problem)
+        elif selection.inputs.scope is Scope.SHARED and selection.privacy.covers_document(skill.document):
+            selection.withheld += 1
+        else:
+            described = f"{skill.name}: {skill.description}" if skill.description else skill.name
+            lines.append(f"- {escape(one_line(described))}")
+    if lines:
+        text = "\n".join(lines)
+        listed = Section(name=part.folder, kind="skills", text=text, counted=False, unlimited=True)
+        yield _wrapped(listed, part)
+
+
+def _prompt(selection: Selection, part: Part) -> Iterator[Section]:
+    """Yield the agent's own prompt, rendered."""
+    template = parse_template(selection.agent.system_prompt_template)
+    text, unknown = template.render(selection.values)
+    for name in unknown:
+        selection.warn("unknown_variable", f"The prompt uses {{{{{name}}}}}, which is not known.", "prompt")
+    if "memory" in template.inserts:
+        selection.warn("memory_in_prompt", "{{memory}} in the prompt breaks the provider's cache each turn.")
+    elif "date" in template.inserts:
+        selection.warn("volatile_prompt", "{{date}} in the prompt breaks the provider's cache each day.")
+    text = text.rstrip()
+    if text:
+        stable = "memory" not in template.inserts
+        prompt = Section(
+            name="prompt", kind="prompt", text=text, counted=False, unlimited=True, stable=stable
+        )
+        yield _wrapped(prompt, part)
+
+
+_KINDS = {
+    "documents": "document", "notebook": "notebook", "project": "layer", "experience": "layer",
+    "journal": "journal", "knowledge": "knowledge",
+}  # fmt: skip
+
+_SOURCES: dict[str, Callable[[Selection, Part], Iterator[Section]]] = {
+    "documents": _documents,
+    "notebook": _documents,
+    "project": _documents,
+    "experience": _experience,
+    "journal": _journal,
+    "knowledge": _knowledge,
+    "skills": _skills,
+    "prompt": _prompt,
+}
+
+
+def find_identity(reading: Reading, layout: Layout) -> Identity:
+    """Return the identity that the workspace's own file gives, with no field when there is none."""
+    document = reading.document(f"{layout.home}IDENTITY.md")
+    return parse_identity(document.text) if document else Identity()

@@ -1,0 +1,165 @@
+"""A FileStore in a dict: for tests, dry runs and composed views."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+from carrel.files import READ_LIMIT, Content, Entry, Stale, Stamp, Unreadable
+from carrel.files.paths import PATH_BYTES, BadPath, new_name, parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """One file's bytes and the number of the change that put them there."""
+
+    data: bytes
+    change: int
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", hashlib.sha256(self.data).hexdigest())
+
+    @property
+    def stamp(self) -> Stamp:
+        return (self.change, len(self.data), self.change, self.change)
+
+
+class EphemeralFiles:
+    """Files that live as long as the object; a directory exists while a file is below it."""
+
+    def __init__(self, files: Mapping[str, bytes | str] | None = None) -> None:
+        self._lock = Lock()
+        self._changes = 0
+        self._files: dict[str, _Kept] = {}
+        for path, data in (files or {}).items():
+            self._keep("/".join(parts(path)), data.encode() if isinstance(data, str) else data)
+
+    def read(self, path: str, *, limit: int = READ_LIMIT) -> Content | None:
+        """Return the content, None when absent."""
+        path = self._place(path)
+        kept = self._files.get(path)
+        if kept is None:
+            return None
+        if len(kept.data) > limit:
+            raise Unreadable(path, "too_large", detail=f"{len(kept.data)} bytes, the limit is {limit}")
+        return Content(
+            data=kept.data,
+            digest=kept.digest,
+            stamp=kept.stamp,
+            settled=True,
+            target=path,
+            identity=path,
+            links=1,
+        )
+
+    def stamps(self, paths: Sequence[str]) -> list[Stamp | None]:
+        """Return the stamp of each file or directory, None where there is neither."""
+        return [self._stamp("/".join(parts(path)) if path else "") for path in paths]
+
+    def list(self, under: str = "") -> list[Entry]:
+        """Return the entries of one directory by name."""
+        under = "/".join(parts(under)) if under else ""
+        if under in self._files:
+            raise Unreadable(under, "not_directory")
+        self._refuse_file_above(under)
+        prefix = f"{under}/" if under else ""
+        return [self._entry(prefix + name) for name in sorted(set(self._names(under)))]
+
+    def write(self, path: str, data: bytes, *, expect: str | None) -> str:
+        """Replace the content whose digest is `expect` (None: create it) and return the new digest."""
+        with self._lock:
+            path = self._place(path)
+            self._check(path, expect)
+            return self._keep(path, data)
+
+    def append(self, path: str, data: bytes) -> None:
+        """Add whole lines at the end."""
+        with self._lock:
+            path = self._place(path)
+            kept = self._files.get(path)
+            old = kept.data if kept else b""
+            if old and not old.endswith(b"\n"):
+                old += b"\n"
+            self._keep(path, old + data)
+
+    def remove(self, path: str, *, expect: str) -> None:
+        """Remove the file whose digest is `expect`."""
+        with self._lock:
+            path = self._place(path)
+            self._check(path, expect)
+            self._changes += 1
+            del self._files[path]
+
+    def _place(self, path: str) -> str:
+        """Return the key of a path that is, or may become, a file."""
+        key = "/".join(parts(path))
+        self._refuse_file_above(key)
+        if key not in self._files and self._is_directory(key):
+            raise Unreadable(key, "directory")
+        return key
+
+    def _refuse_file_above(self, path: str) -> None:
+        above = path.rpartition("/")[0]
+        while above:
+            if above in self._files:
+                raise Unreadable(path, "not_directory")
+            above = above.rpartition("/")[0]
+
+    def _check(self, path: str, expect: str | None) -> None:
+        kept = self._files.get(path)
+        found = kept.digest if kept else None
+        if found != expect:
+            raise Stale(path, expected=expect, found=found)
+
+    def _keep(self, path: str, data: bytes) -> str:
+        if path not in self._files:
+            self._refuse_new(path)
+        self._changes += 1
+        kept = _Kept(bytes(data), self._changes)
+        self._files = {**self._files, path: kept}
+        return kept.digest
+
+    def _refuse_new(self, path: str) -> None:
+        """Hold new names, and only new ones, to the rules that every store has for them."""
+        if len(path.encode("utf-8", "surrogateescape")) > PATH_BYTES:
+            raise BadPath(path, f"is longer than {PATH_BYTES} bytes")
+        above = ""
+        for name in path.split("/"):
+            here = f"{above}/{name}" if above else name
+            if not self._is_directory(here):
+                new_name(path, name, beside=self._names(above))
+            above = here
+
+    def _is_directory(self, path: str) -> bool:
+        return path == "" or any(other.startswith(f"{path}/") for other in self._files)
+
+    def _names(self, under: str) -> Iterator[str]:
+        prefix = f"{under}/" if under else ""
+        return (
+            path.removeprefix(prefix).partition("/")[0] for path in self._files if path.startswith(prefix)
+        )
+
+    def _stamp(self, path: str) -> Stamp | None:
+        if (kept := self._files.get(path)) is not None:
+            return kept.stamp
+        if not self._is_directory(path):
+            return None
+        names = sorted(set(self._names(path)))
+        mark = hashlib.sha256("/".join(names).encode("utf-8", "surrogateescape")).digest()
+        return (0, len(names), int.from_bytes(mark[:8]), 0)
+
+    def _entry(self, path: str) -> Entry:
+        kept = self._files.get(path)
+        stamp = self._stamp(path)
+        assert stamp is not None
+        return Entry(
+            path=path,
+            kind="file" if kept else "directory",
+            size=len(kept.data) if kept else 0,
+            modified_ns=kept.change if kept else 0,
+            target=path,
+            identity=path,
+            links=1,
+            stamp=stamp,
+        )

@@ -1,0 +1,116 @@
+"""How many tokens a text costs, and what is known of the models that will read it."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+DEFAULT_VOCABULARY = "o200k_base"
+DEFAULT_WINDOW = 128_000
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What is known of a model: its vocabulary, whether counts in it are exact, and its window."""
+
+    vocabulary: str = DEFAULT_VOCABULARY
+    exact: bool = True
+    window: int = DEFAULT_WINDOW
+    known: bool = True
+
+
+# Longest prefix wins. Makers that publish no vocabulary are counted in o200k_base and marked as an estimate.
+_MODELS = {
+    "gpt-3.5": Model("cl100k_base", window=16_385),
+    "gpt-4": Model("cl100k_base", window=8_192),
+    "gpt-4-turbo": Model("cl100k_base", window=128_000),
+    "gpt-4o": Model(window=128_000),
+    "gpt-4.1": Model(window=1_047_576),
+    "gpt-5": Model(window=400_000),
+    "gpt-oss": Model(window=131_072),
+    "o1": Model(window=200_000),
+    "o3": Model(window=200_000),
+    "o4": Model(window=200_000),
+    "claude": Model(exact=False, window=200_000),
+    "gemini": Model(exact=False, window=1_048_576),
+    "grok": Model(exact=False, window=131_072),
+    "grok-4": Model(exact=False, window=256_000),
+    "llama-3": Model("llama3", window=131_072),
+    "llama3": Model("llama3", window=131_072),
+    "qwen3": Model("qwen3", window=131_072),
+    "deepseek": Model("deepseek_v3", window=128_000),
+    "kimi-k2": Model("kimi_k2", window=131_072),
+    "glm-4": Model("glm4", window=128_000),
+    "phi-4": Model("phi4", window=16_384),
+    "gemma-3": Model("gemma3", window=131_072),
+}
+_UNKNOWN = Model(exact=False, known=False)
+
+
+def describe_model(name: str | None) -> Model:
+    """Return what is known of a model by the longest matching prefix of its name.
+
+    No name means the defaults; an unknown name gets the default window, and the caller reports it.
+    """
+    if name is None:
+        return Model()
+    plain = name.lower().replace(":", "/").rpartition("/")[2]
+    matches = [prefix for prefix in _MODELS if plain.startswith(prefix)]
+    return _MODELS[max(matches, key=len)] if matches else _UNKNOWN
+
+
+class Tokenizer(Protocol):
+    """One vocabulary: text to ids and back to bytes; spellings of special tokens are ordinary text."""
+
+    @property
+    def name(self) -> str:
+        """The vocabulary's name, part of the key of every stored count."""
+        ...
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text."""
+        ...
+
+    def decode(self, ids: list[int]) -> bytes:
+        """Return the bytes of some ids; a character may be cut at either end."""
+        ...
+
+
+class Vocabulary:
+    """A vocabulary shipped inside splintr, loaded when the first text needs it.
+
+    `encoded` counts the texts it has worked on, so that a cache can be proved to work.
+    """
+
+    def __init__(self, name: str = DEFAULT_VOCABULARY) -> None:
+        self.name = name
+        self.encoded = 0
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text; a lone surrogate counts as the replacement character."""
+        self.encoded += 1
+        try:
+            return _load(self.name).encode_ordinary(text)
+        except UnicodeEncodeError:
+            return _load(self.name).encode_ordinary(text.encode("utf-8", "replace").decode())
+
+    def decode(self, ids: list[int]) -> bytes:
+        """Return the bytes of some ids."""
+        return _load(self.name).decode_bytes(ids)
+
+
+class _Splintr(Protocol):
+    def encode_ordinary(self, text: str) -> list[int]: ...
+    def decode_bytes(self, tokens: list[int]) -> bytes: ...
+
+
+@cache
+def _load(name: str) -> _Splintr:
+    """Load a vocabulary once per process: it is immutable, and costs about 70 ms."""
+    from splintr import Tokenizer as Splintr  # noqa: PLC0415 - an unchanged workspace needs no tokenizer
+
+    return Splintr.from_pretrained(name)
+
+
+def estimate(text: str) -> int:
+    """Guess the tokens of a short text without a vocabulary, rather too many than too few."""
+    return -(-max(len(text), len(text.encode("utf-8", "replace"))) // 4)

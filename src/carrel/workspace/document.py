@@ -1,0 +1,127 @@
+"""Documents: Markdown files read, decoded and parsed, each once per change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from carrel.files import Entry, FileStore, Reason, Stamp, Unreadable
+from carrel.markdown.frontmatter import Meta, parse
+
+DOCUMENT_LIMIT = 2 * 1024 * 1024
+"""Bytes beyond which a file is not a document: twenty times what any prompt would take of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One Markdown file: what it says about itself, its text without that, and how to recognise it.
+
+    `problem` says why there is no text although there is a file; `verbatim` is the text with its front matter.
+    """
+
+    path: str
+    text: str = ""
+    verbatim: str = ""
+    meta: Meta = Meta()
+    digest: str = ""
+    target: str = ""
+    identity: str = ""
+    links: int = 1
+    problem: Reason | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class Documents:
+    """The documents of one FileStore, cached by stamp.
+
+    An equal stamp proves equal bytes (the FileStore never repeats the stamp of a file that is still warm),
+    so a cached document is as good as a read.
+    """
+
+    def __init__(self, files: FileStore) -> None:
+        self._files = files
+        self._cache: dict[str, tuple[Stamp | None, Document | None]] = {}
+        self._listings: dict[str, tuple[Stamp | None, tuple[Entry, ...]]] = {}
+
+    def reading(self) -> "Reading":
+        """Begin to read, keeping account of what was looked at."""
+        return Reading(self)
+
+    def unchanged(self, seen: dict[str, Stamp | None]) -> bool:
+        """Tell whether everything that was looked at is still the same."""
+        return self._files.stamps(list(seen)) == list(seen.values())
+
+    def load(self, paths: Sequence[str], seen: dict[str, Stamp | None]) -> list[Document | None]:
+        """Return the documents at these paths, none where there is no file."""
+        stamps = self._files.stamps(paths)
+        seen.update(zip(paths, stamps, strict=True))
+        return [self._load(path, stamp) for path, stamp in zip(paths, stamps, strict=True)]
+
+    def list(self, folder: str, seen: dict[str, Stamp | None]) -> tuple[Entry, ...]:
+        """Return what a folder holds, sorted; nothing where there is no such folder."""
+        stamp = self._files.stamps([folder])[0]
+        seen[folder] = stamp
+        known = self._listings.get(folder)
+        if known is None or known[0] != stamp:
+            known = (stamp, _listing(self._files, folder))
+            self._listings[folder] = known
+        return known[1]
+
+    def _load(self, path: str, stamp: Stamp | None) -> Document | None:
+        known = self._cache.get(path)
+        if known is None or known[0] != stamp:
+            known = (stamp, _read(self._files, path))
+            self._cache[path] = known
+        return known[1]
+
+
+class Reading:
+    """One pass over documents; `seen` is everything its outcome depends on."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self.seen: dict[str, Stamp | None] = {}
+
+    def documents(self, paths: Sequence[str]) -> list[Document | None]:
+        """Return the documents at these paths, none where there is no file."""
+        return self._documents.load(paths, self.seen)
+
+    def document(self, path: str) -> Document | None:
+        """Return the document at this path."""
+        return self._documents.load([path], self.seen)[0]
+
+    def list(self, folder: str) -> tuple[Entry, ...]:
+        """Return what a folder holds, sorted."""
+        return self._documents.list(folder, self.seen)
+
+
+def decode(path: str, data: bytes) -> Document:
+    """Make a document of a file's bytes: BOM dropped, newlines LF, trailing white space off, meta apart."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return Document(path=path, problem="not_utf8")
+    text = text.replace("\r\n", "\n").rstrip()
+    parsed = parse(text)
+    return Document(path=path, text=parsed.body, verbatim=text, meta=parsed.meta, warnings=parsed.problems)
+
+
+def _read(files: FileStore, path: str) -> Document | None:
+    try:
+        content = files.read(path, limit=DOCUMENT_LIMIT)
+    except Unreadable as error:
+        return Document(path=path, problem=error.reason)
+    if content is None:
+        return None
+    return replace(
+        decode(path, content.data),
+        digest=content.digest,
+        target=content.target,
+        identity=content.identity,
+        links=content.links,
+    )
+
+
+def _listing(files: FileStore, folder: str) -> tuple[Entry, ...]:
+    try:
+        return tuple(files.list(folder))
+    except Unreadable:
+        return ()

@@ -1,0 +1,119 @@
+"""Who is listening, and what they may see: the one place where privacy is decided."""
+
+import unicodedata
+from collections.abc import Callable
+from enum import StrEnum
+
+from carrel.errors import Refused, UsageError
+from carrel.workspace.document import Document, Reading
+from carrel.workspace.layout import Layout
+
+
+class Scope(StrEnum):
+    """`main` is the owner alone; `shared` is anyone else, and anything unknown."""
+
+    MAIN = "main"
+    SHARED = "shared"
+
+
+class UnknownScope(UsageError):
+    """A scope was asked for that does not exist."""
+
+    code = "unknown_scope"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"There is no scope {name!r}.", hint="Use main (the owner alone) or shared (anyone else)."
+        )
+
+
+class HiddenByScope(Refused):
+    """Shared scope asked for what only the owner may see; whether it exists is not said."""
+
+    code = "hidden_by_scope"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} is not for shared scope.", hint="Only the owner, in main scope, may see it."
+        )
+
+
+def parse_scope(name: str) -> Scope:
+    """Return the scope of this name; there is no default for a wrong one."""
+    try:
+        return Scope(name)
+    except ValueError:
+        raise UnknownScope(name) from None
+
+
+class Privacy:
+    """Which files a layout keeps for its owner.
+
+    A file is private by any of its names: the one asked for, the one a link leads to, and, where it
+    has several hard links, the identity it shares with a private file. Names compare without case
+    and Unicode form, so that a twin on another file system cannot differ from its original.
+    """
+
+    def __init__(self, layout: Layout, identities: Callable[[], frozenset[str]]) -> None:
+        self._private = tuple(_folded(pattern) for pattern in layout.private)
+        self._shows = tuple(_folded(name) for name in layout.shared_shows)
+        self._identities = identities
+
+    def covers(self, path: str, target: str, identity: str, links: int) -> bool:
+        """Tell whether shared scope must not see this file."""
+        if self._shows and not _matches(_folded(path), self._shows):
+            return True
+        if any(_matches(_folded(name), self._private) for name in (path, target)):
+            return True
+        return links > 1 and identity in self._identities()
+
+    def covers_document(self, document: Document) -> bool:
+        """Tell whether shared scope must not see this document, which may also say so itself."""
+        return document.meta.private or self.covers(
+            document.path, document.target, document.identity, document.links
+        )
+
+    def covers_name(self, path: str) -> bool:
+        """Tell whether a path is private by its name alone."""
+        return self.covers(path, path, "", 1)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _matches(path: str, patterns: tuple[str, ...]) -> bool:
+    """Match a folder (`memory/**`) by prefix, and a bare file name in any folder."""
+    name = path.rpartition("/")[2]
+    for pattern in patterns:
+        if pattern.endswith("/**"):
+            if path.startswith(pattern[:-2]):
+                return True
+        elif pattern in (path, name):
+            return True
+    return False
+
+
+def private_identities(reading: Reading, layout: Layout) -> frozenset[str]:
+    """Return the identities of all private files, to recognise one by another of its hard links."""
+    private = tuple(_folded(pattern) for pattern in layout.private)
+    found: set[str] = set()
+    folders, visited = [""], set[str]()
+    while folders:
+        for entry in reading.list(folders.pop()):
+            if entry.kind == "directory" and entry.identity not in visited:
+                visited.add(entry.identity)
+                folders.append(entry.path)
+            elif entry.kind == "file" and entry.links > 1 and _matches(_folded(entry.path), private):
+                found.add(entry.identity)
+    return frozenset(found)
+
+
+def read_scoped(reading: Reading, layout: Layout, path: str, scope: Scope) -> Document | None:
+    """Return a document if this scope may see it; the one door for every surface that reads by path."""
+    document = reading.document(path)
+    if scope is Scope.SHARED:
+        privacy = Privacy(layout, lambda: private_identities(reading, layout))
+        if privacy.covers_name(path) or (document is not None and privacy.covers_document(document)):
+            raise HiddenByScope(path)
+    return document

@@ -1,0 +1,180 @@
+"""What the model reads, byte for byte, for small workspaces typed by hand from the rendering spec.
+
+A case is a directory <layout>/<case>/ with
+  workspace/      what -C points at (copied, so that nothing here is ever written to)
+  home/           what CARREL_HOME holds before the command (optional)
+  case.yaml       shows, why, session, query, scope, env (null removes a variable), trust, absent, make
+  expected.txt    the exact output of `carrel context show --format text`
+  expected.json   the part of `carrel context report --json` that the case is about (optional)
+
+`make` lists files that git holds badly, relative to the copy: {path, text | hex | base64 | link | hardlink | fifo}.
+`trust: true` says `carrel trust` first: an agent's profile is a sensitive setting, used only in a trusted workspace.
+`absent` lists strings that no output may contain, neither the text nor the report nor the warnings.
+Expected files are never generated: a change of the rendering is typed here first.
+"""
+
+import base64
+import difflib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+HERE = Path(__file__).parent
+CASES = sorted(path.parent for path in HERE.glob("*/*/case.yaml"))
+INPUTS = {"CARREL_NOW": "2026-04-24T12:00:00Z", "CARREL_TZ": "UTC", "CARREL_OS": "Linux"}
+KEYS = {"shows", "why", "session", "query", "scope", "env", "trust", "absent", "make"}
+
+
+def case_name(case: Path) -> str:
+    return case.relative_to(HERE).as_posix()
+
+
+@pytest.fixture(params=CASES, ids=case_name)
+def desk(request, tmp_path):
+    return Desk(request.param, tmp_path)
+
+
+class Desk:
+    """A copy of one case's workspace, and the command line run on it."""
+
+    def __init__(self, case: Path, tmp: Path):
+        self.case, self.tmp = case, tmp
+        self.spec = yaml.safe_load((case / "case.yaml").read_text("utf-8"))
+        self.dir, self.home = tmp / "desk", tmp / "home"
+        shutil.copytree(case / "workspace", self.dir, symlinks=True)
+        if (case / "home").is_dir():
+            shutil.copytree(case / "home", self.home)
+        for item in self.spec.get("make", []):
+            make(self.dir, item)
+        if self.spec.get("trust"):
+            self.call("trust", str(self.dir))
+
+    def run(self, *verb: str) -> bytes:
+        flags = [f"--{flag}={self.spec[flag]}" for flag in ("session", "query") if flag in self.spec]
+        done = self.call("-C", str(self.dir), "--scope", self.spec.get("scope", "main"), *verb, *flags)
+        for word in self.spec.get("absent", []):
+            assert word.encode() not in done.stdout, f"{word!r} is in the output"
+            assert word.encode() not in done.stderr, f"{word!r} is in the warnings"
+        return done.stdout
+
+    def call(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", "carrel", *words]
+        done = subprocess.run(
+            command, env=self.environment(), cwd=self.tmp, capture_output=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr.decode('utf-8', 'replace')}"
+        return done
+
+    def environment(self) -> dict[str, str]:
+        own = {name: value for name, value in os.environ.items() if not name.startswith("CARREL_")}
+        chosen = INPUTS | {"CARREL_HOME": str(self.home)} | self.spec.get("env", {})
+        return own | {name: value for name, value in chosen.items() if value is not None}
+
+
+def make(root: Path, item: dict[str, Any]) -> None:
+    path = root / item["path"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    match item:
+        case {"text": text}:
+            path.write_bytes(text.encode())
+        case {"hex": digits}:
+            path.write_bytes(bytes.fromhex(digits))
+        case {"base64": letters}:
+            path.write_bytes(base64.b64decode(letters))
+        case {"link": target}:
+            path.symlink_to(target)
+        case {"hardlink": target}:
+            path.hardlink_to(root / target)
+        case {"fifo": True}:
+            os.mkfifo(path)
+        case _:
+            raise AssertionError(f"make does not know {item}")
+
+
+def difference(expected: bytes, actual: bytes) -> str:
+    """A line per line, each as Python would write it, so that white space and control characters show."""
+    before, after = (
+        [repr(line) for line in text.decode("utf-8", "backslashreplace").split("\n")]
+        for text in (expected, actual)
+    )
+    return "\n".join(
+        difflib.unified_diff(before, after, "expected.txt", "carrel context show", n=4, lineterm="")
+    )
+
+
+def paths_under(root: Path) -> list[str]:
+    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*"))
+
+
+def mismatches(expected: Any, actual: Any, where: str = "report") -> list[str]:
+    """Where the report lacks what expected asks for; keys that expected does not name are free."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        found = (
+            mismatches(value, actual.get(key, "nothing"), f"{where}.{key}") for key, value in expected.items()
+        )
+        return [line for lines in found for line in lines]
+    return [] if expected == actual else [f"{where}: expected {expected!r}, got {actual!r}"]
+
+
+def section_mismatches(expected: dict[str, Any], sections: list[dict[str, Any]]) -> list[str]:
+    """Rows by name; null says that there must be no such row."""
+    rows = {row["name"]: row for row in sections}
+    lines = [f"{name}: has a row" for name, wanted in expected.items() if wanted is None and name in rows]
+    for name, wanted in expected.items():
+        if wanted is not None:
+            lines += mismatches(wanted, rows.get(name, "no row"), name)
+    return lines
+
+
+def warning_mismatches(expected: list[dict[str, str]], warnings: list[dict[str, str]]) -> list[str]:
+    """Each expected warning is answered by one with its code, where given, that mentions its word, where given."""
+
+    def answers(warning: dict[str, str], wanted: dict[str, str]) -> bool:
+        return (
+            wanted.get("code", warning["code"]) == warning["code"]
+            and wanted.get("mentions", "") in warning["message"]
+        )
+
+    return [f"no warning {w} in {warnings}" for w in expected if not any(answers(one, w) for one in warnings)]
+
+
+def test_the_model_reads_exactly_the_expected_bytes(desk):
+    expected = (desk.case / "expected.txt").read_bytes()
+    before = paths_under(desk.dir)
+    actual = desk.run("context", "show", "--format", "text")
+    assert actual == expected, f"{desk.spec['shows']}\n{difference(expected, actual)}"
+    trusted = desk.spec.get("trust", False)  # there, .carrel/ may hold a cache
+    assert trusted or paths_under(desk.dir) == before, "reading left a trace in the workspace"
+
+
+def test_the_report_says_what_happened(desk):
+    path = desk.case / "expected.json"
+    if not path.exists() and "absent" not in desk.spec:
+        pytest.skip("the case is about the text alone")
+    report = json.loads(desk.run("context", "report", "--json"))
+    expected = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    wrong = section_mismatches(expected.pop("sections", {}), report["sections"])
+    wrong += warning_mismatches(expected.pop("warnings", []), report["warnings"])
+    wrong += mismatches(expected, report)
+    assert not wrong, "\n".join([desk.spec["shows"], *wrong])
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_name)
+def test_a_case_is_complete(case):
+    spec = yaml.safe_load((case / "case.yaml").read_text("utf-8"))
+    settings = yaml.safe_load((case / "workspace" / "carrel.yaml").read_text("utf-8"))
+    assert spec.keys() <= KEYS
+    assert spec["shows"].endswith(".")
+    assert settings["layout"] == case.parent.name
+    assert (case / "expected.txt").is_file()
+
+
+def test_the_layouts_have_cases():
+    assert {case.parent.name for case in CASES} >= {"carrel", "astra", "nexo"}
