@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from contextlib import suppress
 from datetime import UTC, tzinfo
 from functools import cached_property
@@ -10,6 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct
 
 from carrel.config import WORKSPACE_FILE, Config, load_config, trust, user_directories
 from carrel.context.assemble import Assembler, Assembly
@@ -80,8 +81,7 @@ class CannotMakeWorkspace(UsageError):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class Places(Struct, frozen=True, kw_only=True):
     """Where a workspace's own cache and state are kept.
 
     In a workspace that its owner trusts they live inside it; elsewhere reading leaves no trace in it.

@@ -1,8 +1,9 @@
 """The only reader of the time of day; everything above receives a Clock."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class Clock(Protocol):
@@ -21,8 +22,7 @@ class SystemClock:
         return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class FixedClock:
+class FixedClock(Struct, frozen=True):
     """A clock that stands still: for tests, replays and `CARREL_NOW`."""
 
     moment: datetime

@@ -1,13 +1,13 @@
 """What any layer observed and a person should know: the currency of health and warnings."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Severity = Literal["info", "warning", "error"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One observation: a stable code, the place, a sentence, and the next step."""
 
     code: str

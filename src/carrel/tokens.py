@@ -1,15 +1,15 @@
 """How many tokens a text costs, and what is known of the models that will read it."""
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
+
+from msgspec import Struct
 
 DEFAULT_VOCABULARY = "o200k_base"
 DEFAULT_WINDOW = 128_000
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """What is known of a model: its vocabulary, whether counts in it are exact, and its window."""
 
     vocabulary: str = DEFAULT_VOCABULARY

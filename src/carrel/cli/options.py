@@ -1,20 +1,19 @@
 """The options that every command takes, before the verb or after it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from carrel.app import Workspace, find_workspace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-@dataclass(slots=True)
-class Shared:
+class Shared(Struct):
     """What was given so far; what stands after the verb wins over what stands before it."""
 
     directory: str | None = None

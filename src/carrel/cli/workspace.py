@@ -1,8 +1,7 @@
 """`carrel init`, `carrel trust`, `carrel health`."""
 
-from dataclasses import asdict
-
 import click
+from msgspec import to_builtins
 
 from carrel.app import Workspace
 from carrel.cli import output
@@ -27,7 +26,7 @@ def init(shared: Shared, directory_argument: str | None, layout: str) -> None:
     directory = directory_argument or shared.directory or "."
     made = Workspace.init(directory, layout=layout)
     if shared.as_json:
-        output.document({"directory": directory, **asdict(made)})
+        output.document({"directory": directory, **to_builtins(made)})
         return
     for path in made.created:
         output.line(f"  {output.styled('made', fg='green')}  {path}")

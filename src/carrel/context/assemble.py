@@ -1,7 +1,9 @@
 """Assembly: the layout's messages for one call, and the account of them."""
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.context.budget import Budget
 from carrel.context.build import Built, Ground, build, row_of
@@ -18,8 +20,7 @@ from carrel.tokens import describe_model
 from carrel.workspace.layout import MessageSpec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assembly:
+class Assembly(Struct, frozen=True, kw_only=True):
     """The messages for one call and the report on them; `frozen` is what the session keeps from now on."""
 
     messages: tuple[Message, ...]
@@ -35,16 +36,15 @@ class Assembly:
         return remember(self.report.sections, self.report.scope)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Draft:
+class _Draft(Struct, kw_only=True):
     """An assembly in the making."""
 
-    messages: list[Message] = field(default_factory=list[Message])
-    rows: list[Row] = field(default_factory=list[Row])
-    frozen: dict[str, Built] = field(default_factory=dict[str, Built])
+    messages: list[Message] = []
+    rows: list[Row] = []
+    frozen: dict[str, Built] = {}
     identities: frozenset[str] = frozenset()
     hidden: int = 0
-    warnings: list[Finding] = field(default_factory=list[Finding])
+    warnings: list[Finding] = []
 
     def add(self, spec: MessageSpec, built: Built) -> None:
         """Take on a finished message."""

@@ -1,7 +1,9 @@
 """Budgets: which sections fit, which are cut, which are left out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.context.section import Section
 from carrel.workspace.layout import Overflow
@@ -10,8 +12,7 @@ Shorten = Callable[[Section, int], Section | None]
 """Cuts a section to a limit; none where not even a character of it fits beside the marker."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class Budget(Struct, frozen=True, kw_only=True):
     """Room for one section and for all that are counted, in the layout's unit; none means no limit."""
 
     file: int | None

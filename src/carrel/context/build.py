@@ -1,9 +1,11 @@
 """Building one message: select its sections, fit them into the budget, render what is kept."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import Any, Self
+
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from carrel.context.budget import Budget, fit
 from carrel.context.cache import Seen
@@ -25,8 +27,7 @@ from carrel.workspace.namespace import namespace_of
 from carrel.workspace.scope import Privacy, Scope, private_identities
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Ground(Struct, frozen=True, kw_only=True):
     """What all assemblies of one agent in one workspace have in common."""
 
     layout: Layout
@@ -49,8 +50,7 @@ class Ground:
         return TokenRuler(self.counts) if self.layout.unit == "tokens" else CharacterRuler()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class Built(Struct, frozen=True, kw_only=True):
     """One message of the layout, finished: the texts to send, their rows, and what was noticed.
 
     With `each` there is a text per section. `identities` are the files rendered here and in the messages before.
@@ -64,18 +64,12 @@ class Built:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data, to be frozen."""
-        return asdict(self) | {"identities": sorted(self.identities)}
+        return to_builtins(self) | {"identities": sorted(self.identities)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Take it back from plain data."""
-        return cls(
-            texts=tuple(data["texts"]),
-            rows=tuple(Row(**row) for row in data["rows"]),
-            identities=frozenset(data["identities"]),
-            hidden=data["hidden"],
-            warnings=tuple(Finding(**finding) for finding in data["warnings"]),
-        )
+        return convert(data, cls)
 
 
 def build(

@@ -2,8 +2,9 @@
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from carrel.files import Stamp
 from carrel.workspace.document import Documents
@@ -14,8 +15,7 @@ Seen = dict[str, Stamp | None]
 _MOST_RESULTS = 128
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept(Generic[Result]):
+class _Kept(Struct, Generic[Result], frozen=True):
     result: Result
     seen: tuple[Seen, ...]
 

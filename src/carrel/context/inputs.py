@@ -1,14 +1,14 @@
 """The inputs of an assembly: with the files, all that may change a byte of it."""
 
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+
+from msgspec import Struct
 
 from carrel.sessions.message import Message
 from carrel.workspace.scope import Scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(Struct, frozen=True, kw_only=True):
     """One hit that recall offers to the prompt."""
 
     path: str
@@ -19,8 +19,7 @@ class Recalled:
     score: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
+class Inputs(Struct, frozen=True, kw_only=True):
     """One call: who listens, when, and about what; `now` is in the workspace's time zone."""
 
     scope: Scope

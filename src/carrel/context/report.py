@@ -1,9 +1,10 @@
 """The report: what was kept, cut, left out and why, in the shape every surface shows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Literal
+
+from msgspec import Struct, to_builtins
 
 from carrel.context.section import State
 from carrel.findings import Finding
@@ -11,8 +12,7 @@ from carrel.findings import Finding
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One section as the report shows it.
 
     `tokens` is what it costs, wrapping and separator included; `size` and `limit` are in the layout's unit;
@@ -31,16 +31,14 @@ class Row:
     sha256: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """What broke the prefix since the session's last call."""
 
     section: str
     cause: Literal["changed", "added", "removed", "moved", "scope"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefix:
+class Prefix(Struct, frozen=True, kw_only=True):
     """The leading part that stays the same between calls."""
 
     sha256: str
@@ -48,8 +46,7 @@ class Prefix:
     changed_by: Change | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
+class Tokens(Struct, frozen=True, kw_only=True):
     """The room in the model's window; `exact` is false where its vocabulary is not public."""
 
     window: int
@@ -62,8 +59,7 @@ class Tokens:
         return max(0, self.window - self.used)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """The whole account of one assembly."""
 
     layout: str
@@ -95,8 +91,8 @@ class Report:
                 "method": "exact" if self.tokens.exact else "estimate",
             },
             "unit": self.unit,
-            "prefix": asdict(self.prefix),
-            "sections": [asdict(row) for row in self.sections],
+            "prefix": to_builtins(self.prefix),
+            "sections": to_builtins(self.sections),
             "hidden": self.hidden,
             "recall": [dict(hit) for hit in self.recall],
             "forecast": {"turns_to_flush": None, "turns_to_compact": None},

@@ -1,15 +1,16 @@
 """Sections: the named texts that compete for room in the prompt."""
 
-from dataclasses import dataclass, replace
 from typing import Literal, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.workspace.layout import Keep
 
 State = Literal["included", "truncated", "excluded", "hidden", "missing", "unreadable", "blocked"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """A text with its name, its wrapping, and its claim to room.
 
     `text` is escaped already and is what limits apply to; `open`, `close` and `after` stand around it and do

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.context.inputs import Inputs
 from carrel.context.render import attribute, escaper, one_line
@@ -26,8 +28,7 @@ MOST_LISTED = 2_000
 _DAY_FILE = re.compile(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.DOTALL)
 
 
-@dataclass(slots=True, kw_only=True)
-class Selection:
+class Selection(Struct, kw_only=True):
     """What one pass over a message reads and notices; `rendered` holds the identities rendered so far."""
 
     layout: Layout
@@ -40,7 +41,7 @@ class Selection:
     values: Values
     rendered: set[str]
     withheld: int = 0
-    warnings: list[Finding] = field(default_factory=list[Finding])
+    warnings: list[Finding] = []
 
     def sections(self, parts: tuple[Part, ...]) -> list[Section]:
         """Return the sections of these parts, in the order of the prompt."""
@@ -229,7 +230,8 @@ def _knowledge(selection: Selection, part: Part) -> Iterator[Section]:
     path = f"{part.folder}/{part.entry}"
     section = _document_section(selection, part, path, selection.reading.document(path))
     listing = _listing(selection, part, path)
-    if section.kept:
+    alone = not section.kept or (section.private and selection.inputs.scope is Scope.SHARED)
+    if not alone:
         yield replace(section, after=f"\n\n{listing}" if listing else "")
         return
     if section.state != "missing" or not listing:

@@ -8,9 +8,10 @@ line disappears with its line. Nothing is HTML-escaped: this is a prompt.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, cast
+
+from msgspec import Struct
 
 from carrel.errors import UsageError
 
@@ -35,15 +36,13 @@ class BadTemplate(UsageError):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A place for one value."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A conditional or repeated stretch of the template."""
 
     kind: Literal["if", "unless", "each"]
@@ -55,8 +54,7 @@ class Block:
 Node = str | Variable | Block
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class Template(Struct, frozen=True, kw_only=True):
     """A parsed template; `inserts` are the variables it writes out, `uses` those it asks about too."""
 
     nodes: tuple[Node, ...]
@@ -78,8 +76,7 @@ def parse_template(source: str) -> Template:
     return Template(nodes=nodes, inserts=inserts, uses=frozenset(_paths(nodes, blocks=True)))
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A block whose end has not been seen."""
 
     kind: str

@@ -1,8 +1,9 @@
 """The one cut: shorten a text to a limit, at a good place, with a marker that says so."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from carrel.workspace.layout import Keep
 
@@ -22,8 +23,7 @@ class Measure(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marker:
+class Marker(Struct, frozen=True, kw_only=True):
     """What stands where a text was cut; `{path} {kept} {whole} {limit}` are filled in."""
 
     pattern: str
@@ -36,8 +36,7 @@ class Marker:
         return self.pattern.format_map(values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class Cut(Struct, frozen=True, kw_only=True):
     """A shortened text: which characters of the original stay, how much they take, and the finished text."""
 
     start: int

@@ -22,13 +22,13 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 class DiskFull(Unavailable):
-    """There is no room; the old content is intact."""
+    """There is no room."""
 
     code = "disk_full"
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"No space left on the disk to write {show(path)}; nothing was changed.",
+            f"No space left on the disk to write {show(path)}.",
             hint="Free some space (or raise the quota) and try again.",
         )
         self.path = path

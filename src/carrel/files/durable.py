@@ -105,15 +105,13 @@ class Directory:
 
     @contextmanager
     def temporary(self, data: bytes, *, like: os.stat_result | None) -> Generator[str]:
-        """Hold a durable copy of `data` under a hidden name, for `settle` to put in place.
-
-        Its lock tells it from one that a killed process left behind.
-        """
-        name = TEMPORARY + secrets.token_hex(8)
+        """Hold a durable copy of `data` under a hidden name, for `settle` to put in place."""
         mode = 0o666 if like is None else stat.S_IMODE(like.st_mode) & 0o777
-        fd = self.disk.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, directory=self.fd)
+        name, fd = self._made(mode)
+        while not self._is_ours(name, fd):
+            os.close(fd)
+            name, fd = self._made(mode)
         try:
-            self.disk.lock(fd)
             if like is not None:
                 self.disk.resemble(fd, like)
             write_all(self.disk, fd, data)
@@ -161,6 +159,23 @@ class Directory:
         for name in temporary:
             with suppress(OSError):
                 self._remove_if_abandoned(name)
+
+    def _made(self, mode: int) -> tuple[str, int]:
+        name = TEMPORARY + secrets.token_hex(8)
+        return name, self.disk.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, directory=self.fd)
+
+    def _is_ours(self, name: str, fd: int) -> bool:
+        """Lock a temporary file, which tells it from one that a killed writer left behind.
+
+        False when somebody who sweeps was quicker, and took it for such a one.
+        """
+        try:
+            return self.disk.lock(fd) and os.fstat(fd).st_nlink > 0
+        except BaseException:
+            os.close(fd)
+            with suppress(OSError):
+                self.disk.unlink(name, directory=self.fd)
+            raise
 
     def _chunks(self, name: str) -> Generator[bytes]:
         fd = os.open(name, TO_READ, dir_fd=self.fd)

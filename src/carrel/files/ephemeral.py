@@ -30,10 +30,12 @@ class EphemeralFiles:
 
     def __init__(self, files: Mapping[str, bytes | str] | None = None) -> None:
         self._lock = Lock()
-        self._changes = 0
-        self._files: dict[str, _Kept] = {}
-        for path, data in (files or {}).items():
-            self._keep("/".join(parts(path)), data.encode() if isinstance(data, str) else data)
+        # What is there from the start may have any name, as on a disk; only new names have rules.
+        self._files: dict[str, _Kept] = {
+            "/".join(parts(path)): _Kept(data.encode() if isinstance(data, str) else data, change)
+            for change, (path, data) in enumerate((files or {}).items(), 1)
+        }
+        self._changes = len(self._files)
 
     def read(self, path: str, *, limit: int = READ_LIMIT) -> Content | None:
         """Return the content, None when absent."""
@@ -89,7 +91,7 @@ class EphemeralFiles:
             path = self._place(path)
             self._check(path, expect)
             self._changes += 1
-            del self._files[path]
+            self._files = {other: kept for other, kept in self._files.items() if other != path}
 
     def _place(self, path: str) -> str:
         """Return the key of a path that is, or may become, a file."""
@@ -117,7 +119,7 @@ class EphemeralFiles:
             self._refuse_new(path)
         self._changes += 1
         kept = _Kept(bytes(data), self._changes)
-        self._files = {**self._files, path: kept}
+        self._files = {**self._files, path: kept}  # a new dict: readers may be walking the old one
         return kept.digest
 
     def _refuse_new(self, path: str) -> None:

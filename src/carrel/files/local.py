@@ -92,7 +92,7 @@ class LocalFiles:
             found = directory.look(name)
             _compare(directory, name, expect)
             with directory.temporary(data, like=found) as temporary, directory.locked(self._lock_seconds):
-                self._tidy(directory, name, is_new=directory.look(name) is None)
+                self._tidy(directory, name, is_new=directory.look(name) is None, own=temporary)
                 _compare(directory, name, expect)
                 directory.settle(temporary, name)
         return hashlib.sha256(data).hexdigest()
@@ -166,7 +166,7 @@ class LocalFiles:
         finally:
             os.close(fd)
 
-    def _tidy(self, directory: Directory, name: str, *, is_new: bool) -> None:
+    def _tidy(self, directory: Directory, name: str, *, is_new: bool, own: str = "") -> None:
         """Under the lock: refuse a new name that has a twin, and remove what killed writers left."""
         found = os.fstat(directory.fd)
         key = (found.st_dev, found.st_ino)
@@ -178,7 +178,7 @@ class LocalFiles:
         if is_new and not neighbours:
             # Whoever made this directory may have died before its own name was durable.
             directory.sync_above()
-        directory.sweep(temporary)
+        directory.sweep(other for other in temporary if other != own)
         self._swept.add(key)
 
 

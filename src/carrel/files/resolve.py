@@ -144,12 +144,11 @@ class _Walk:
 
     def run(self, *, follow_last: bool) -> Place:
         while self.ahead:
+            self.descend()
             self.steps.take(self.path)
             name = self.ahead.pop()
             if name == "..":
                 self.step_up()
-            elif self.ahead and self.step_down(name):
-                continue
             elif (found := self.look(name)) is None:
                 return self.place(name, None)
             elif stat.S_ISLNK(found.st_mode) and (follow_last or self.ahead):
@@ -162,6 +161,21 @@ class _Walk:
                 self.ahead.append(name)  # it became a directory just now: once more
         return self.place("", os.fstat(self.fd))
 
+    def descend(self) -> None:
+        """Step down through real directories as far as they go, but not into the last name."""
+        ahead = self.ahead
+        while len(ahead) > 1 and ahead[-1] != "..":
+            try:
+                fd = os.open(ahead[-1], DIRECTORY, dir_fd=self.fd)
+            except OSError as error:
+                if error.errno in _ABSENT or error.errno in (errno.ENOTDIR, errno.ELOOP):
+                    return
+                raise
+            self.close()
+            self.fd = fd
+            self.steps.take(self.path)
+            self.within.append(ahead.pop())
+
     def place(self, name: str, found: os.stat_result | None) -> Place:
         return Place(self.fd, tuple(self.within), name, found, tuple(reversed(self.ahead)), tuple(self.links))
 
@@ -172,17 +186,6 @@ class _Walk:
             if error.errno in _ABSENT:
                 return None
             raise
-
-    def step_down(self, name: str) -> bool:
-        try:
-            fd = os.open(name, DIRECTORY, dir_fd=self.fd)
-        except OSError as error:
-            if error.errno in _ABSENT or error.errno in (errno.ENOTDIR, errno.ELOOP):
-                return False
-            raise
-        self.stand(fd)
-        self.within.append(name)
-        return True
 
     def step_up(self) -> None:
         """Go to the parent by walking there again: the kernel's ".." may have moved out of the root."""
@@ -217,11 +220,7 @@ class _Walk:
     def restart(self, names: list[str]) -> None:
         self.ahead.extend(reversed(names))
         self.within.clear()
-        self.stand(self.root.fd)
-
-    def stand(self, fd: int) -> None:
         self.close()
-        self.fd = fd
 
     def close(self) -> None:
         if self.fd != self.root.fd:

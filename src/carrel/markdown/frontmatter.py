@@ -11,8 +11,9 @@ what cannot be understood stays text, or is left out and named in `problems`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct
 
 from carrel import plainyaml
 from carrel.plainyaml import BadYaml
@@ -22,18 +23,16 @@ _BLOCK_LIMIT = 65_536
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meta:
+class Meta(Struct, frozen=True, kw_only=True):
     """A document's own wishes: a place in the order, tags to filter by, and privacy."""
 
     priority: int | None = None
     tags: tuple[str, ...] = ()
     private: bool = False
-    extra: Mapping[str, object] = field(default_factory=dict[str, object])
+    extra: Mapping[str, object] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
+class Parsed(Struct, frozen=True, kw_only=True):
     """A text taken apart: its meta, the text without front matter, and what was not understood."""
 
     meta: Meta

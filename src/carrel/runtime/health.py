@@ -3,8 +3,9 @@
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from carrel.context.report import Report, Row
 from carrel.files import Entry, FileStore, walk
@@ -17,8 +18,7 @@ LONG_SOUL = 2_000
 LONG_PROMPT = 4_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
+class Health(Struct, frozen=True, kw_only=True):
     """The state of a workspace as a whole."""
 
     total_bytes: int
@@ -28,7 +28,7 @@ class Health:
 
     def to_json(self) -> dict[str, Any]:
         """Return the health of the machine-readable contract."""
-        return asdict(self)
+        return to_builtins(self)
 
 
 def examine(

@@ -1,13 +1,13 @@
 """A message as a model receives it: the neutral form that every provider's format is made from."""
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """A role and its text; several texts are the parts of one message, the later ones not recorded."""
 
     role: Role

@@ -1,13 +1,12 @@
 """Detection: which layout a directory has, by the files in it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from carrel.files import FileStore
 from carrel.workspace.layout import LAYOUTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
+class Signs(Struct, frozen=True, kw_only=True):
     """Files that give a layout away; a name with a slash at its end is a directory."""
 
     layout: str

@@ -1,7 +1,9 @@
 """Documents: Markdown files read, decoded and parsed, each once per change."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.files import Entry, FileStore, Reason, Stamp, Unreadable
 from carrel.markdown.frontmatter import Meta, parse
@@ -10,8 +12,7 @@ DOCUMENT_LIMIT = 2 * 1024 * 1024
 """Bytes beyond which a file is not a document: twenty times what any prompt would take of it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """One Markdown file: what it says about itself, its text without that, and how to recognise it.
 
     `problem` says why there is no text although there is a file; `verbatim` is the text with its front matter.

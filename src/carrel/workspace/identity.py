@@ -1,15 +1,15 @@
 """IDENTITY.md: five facts about a persona, read from whatever shape people write them in."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Field = Literal["name", "creature", "vibe", "emoji", "avatar"]
 FIELDS: tuple[Field, ...] = ("name", "creature", "vibe", "emoji", "avatar")
 _EMPHASIS = "*_` \t"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(Struct, frozen=True, kw_only=True):
     """The fields found; `placeholders` were never filled in, `prose` is text beside the fields."""
 
     name: str | None = None

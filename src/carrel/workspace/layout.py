@@ -3,12 +3,11 @@
 A layout is data. Each YAML file in `layouts/` describes one system's workspace; one engine reads them all.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from functools import cache
-from importlib import resources
-from types import UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct, ValidationError, convert
 
 from carrel import plainyaml
 from carrel.errors import UsageError
@@ -40,21 +39,20 @@ class BadLayout(UsageError):
 
     code = "bad_layout"
 
-    def __init__(self, where: str, problem: str) -> None:
-        super().__init__(f"Layout: {where}: {problem}", hint="docs/reference/layouts.md lists every key.")
-        self.where = where
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"The layout is not valid: {problem}.", hint="docs/reference/layouts.md lists every key."
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Room for one file and for all files that compete, in the layout's unit; none means no limit."""
 
     file: int | None = None
     total: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdentityLine:
+class IdentityLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which file is rendered as one line of fields, and what becomes of it when no field is found."""
 
     file: str
@@ -62,8 +60,7 @@ class IdentityLine:
     otherwise: Literal["text", "nothing"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One source of sections within a message, and how each of them is wrapped."""
 
     kind: PartKind
@@ -73,7 +70,7 @@ class Part:
     without: tuple[str, ...] = ()
     """Matched by `files` but never for the prompt."""
     first: tuple[str, ...] = ()
-    priorities: Mapping[str, int] = field(default_factory=dict[str, int])
+    priorities: dict[str, int] = {}
     pinned: tuple[str, ...] = ()
     identity: IdentityLine | None = None
     folder: str = ""
@@ -96,8 +93,7 @@ class Part:
     lines: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageSpec:
+class MessageSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One message, or with `each` one per section, or the place of the history."""
 
     role: Literal["system", "user"] = "system"
@@ -108,8 +104,7 @@ class MessageSpec:
     parts: tuple[Part, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole layout."""
 
     name: str
@@ -141,52 +136,16 @@ def load_layout(name: str) -> Layout:
     """Return a layout that ships with Carrel."""
     if name not in LAYOUTS:
         raise UnknownLayout(name)
-    source = resources.files("carrel.workspace") / "layouts" / f"{name}.yaml"
+    source = Path(__file__).with_name("layouts") / f"{name}.yaml"
     return parse_layout(source.read_text("utf-8"))
 
 
 def parse_layout(text: str) -> Layout:
     """Read a description; an unknown key, a wrong type or a missing one is an error that names its place."""
-    layout = cast("Layout", _value(Layout, plainyaml.load(text), "layout"))
-    if not layout.marker.strip():
-        raise BadLayout("marker", "a cut must be visible: say what marks it")
-    return layout
-
-
-def _value(kind: Any, data: object, where: str) -> object:
-    """Turn plain data into a value of `kind`: a dataclass, tuple, mapping, literal, union or plain type."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if hasattr(kind, "__dataclass_fields__"):
-        return _record(kind, data, where)
-    if origin is tuple and isinstance(data, list):
-        items = enumerate(cast("list[object]", data), 1)
-        return tuple(_value(arguments[0], item, f"{where}[{n}]") for n, item in items)
-    if origin is Mapping and isinstance(data, dict):
-        pairs = cast("dict[str, object]", data).items()
-        return {key: _value(arguments[1], item, f"{where}.{key}") for key, item in pairs}
-    if origin is Literal and data in arguments:
-        return data
-    if origin in (Union, UnionType):
-        if data is None and type(None) in arguments:
-            return None
-        return _value(next(a for a in arguments if a is not type(None)), data, where)
-    if isinstance(kind, type) and type(data) is kind:
-        return data
-    expected = " or ".join(map(str, arguments)) if origin is Literal else getattr(kind, "__name__", str(kind))
-    raise BadLayout(where, f"expected {expected}, found {str(data)[:60]!r}")
-
-
-def _record(kind: Any, data: object, where: str) -> object:
-    if not isinstance(data, dict):
-        raise BadLayout(where, f"expected keys and values, found {str(data)[:60]!r}")
-    given = cast("dict[str, object]", data)
-    hints = get_type_hints(kind)
-    for key in given:
-        if key not in hints:
-            raise BadLayout(f"{where}.{key}", f"unknown key; the keys are {', '.join(sorted(hints))}")
-    values = {key: _value(hints[key], item, f"{where}.{key}") for key, item in given.items()}
     try:
-        return kind(**values)
-    except TypeError:
-        absent = [f.name for f in fields(kind) if f.name not in given]
-        raise BadLayout(where, f"a required key is missing, one of {', '.join(absent)}") from None
+        layout = convert(plainyaml.load(text), Layout)
+    except ValidationError as error:
+        raise BadLayout(str(error)) from None
+    if not layout.marker.strip():
+        raise BadLayout("a cut must be visible: `marker` is empty")
+    return layout

@@ -1,13 +1,13 @@
 """Namespaces: the named stores of what an agent learnt, outside any workspace (Layer A)."""
 
-from dataclasses import dataclass
 from hashlib import sha256
+
+from msgspec import Struct
 
 from carrel.settings import AgentSettings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Namespace:
+class Namespace(Struct, frozen=True, kw_only=True):
     """One store: its file below the namespaces directory, and the title people know it by."""
 
     path: str

@@ -1,16 +1,14 @@
 """Scaffolds: a new workspace with files that read well to a person and to a model."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from msgspec import Struct
 
 from carrel.files import FileStore, Stale
 from carrel.workspace.layout import load_layout
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scaffolded:
+class Scaffolded(Struct, frozen=True, kw_only=True):
     """What `init` made, and what was there before and stays untouched."""
 
     layout: str
@@ -23,20 +21,12 @@ def scaffold(files: FileStore, layout: str) -> Scaffolded:
     load_layout(layout)
     created: list[str] = []
     kept: list[str] = []
-    source = resources.files("carrel.workspace") / "scaffolds" / layout
-    for path, data in sorted(_files(source, "")):
+    source = Path(__file__).with_name("scaffolds") / layout
+    for item in sorted(item for item in source.rglob("*") if item.is_file()):
+        path = item.relative_to(source).as_posix()
         try:
-            files.write(path, data, expect=None)
+            files.write(path, item.read_bytes(), expect=None)
             created.append(path)
         except Stale:
             kept.append(path)
     return Scaffolded(layout=layout, created=tuple(created), kept=tuple(kept))
-
-
-def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
-    for item in folder.iterdir():
-        path = f"{prefix}{item.name}"
-        if item.is_dir():
-            yield from _files(item, f"{path}/")
-        else:
-            yield path, item.read_bytes()

@@ -1,13 +1,13 @@
 """Skills: `skills/<name>/SKILL.md`, of which the prompt holds a line each and the body comes on demand."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from carrel.workspace.document import Document, Reading
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
+class Skill(Struct, frozen=True, kw_only=True):
     """A skill's name and what it is for; a missing description is no reason to hide the skill."""
 
     name: str

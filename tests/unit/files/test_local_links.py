@@ -87,7 +87,7 @@ def test_a_directory_link_that_leads_outside_hides_everything_behind_it(root: Pa
         files.write("notes/new.md", b"x", expect=None)
     assert files.stamps(["notes/x.md", "notes"]) == [None, None]
     assert [entry.kind for entry in walk(files, skip=lambda _: False)] == ["link"]
-    assert os.listdir(root.parent / "ws-evil") == ["x.md"]
+    assert [path.name for path in (root.parent / "ws-evil").iterdir()] == ["x.md"]
 
 
 def test_eight_links_in_a_row_are_followed_and_nine_are_not(root: Path) -> None:
@@ -147,10 +147,10 @@ def test_hostile_links_cost_bounded_time(root: Path) -> None:
     for i in range(2000):
         (root / f"f{i}").symlink_to(f"f{i + 1}")
     files = LocalFiles(root)
-    started = time.monotonic()
+    started = time.process_time()
     assert {entry.kind for entry in files.list("/".join(["d"] * 200))} == {"link"}
     assert len(files.list()) == 2001
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_a_dangling_link_is_absent_and_its_target_can_be_made(root: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_link_swapped_in_between_look_and_open_never_leads_outside(root: Path)
     assert "SECRET" not in outcomes
     assert "inside" in outcomes
     assert outcomes & {"link_outside", "absent"}
-    assert os.listdir(root.parent / "ws-evil") == ["x.md"]
+    assert [path.name for path in (root.parent / "ws-evil").iterdir()] == ["x.md"]
     assert (root.parent / "ws-evil" / "x.md").read_text() == "SECRET"
 
 

@@ -1,0 +1,126 @@
+"""Two writers and one file: nobody's update is lost, and the test can tell when one is."""
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from carrel.files import Stale
+from carrel.files.disk import Disk, LockTimeout
+from carrel.files.local import LocalFiles
+
+
+class Interrupted(Disk):
+    """A disk that lets somebody else act just before the first lock of, or rename in, a directory."""
+
+    def __init__(self, before: str, act: Callable[[], object]) -> None:
+        self.before, self.act = before, act
+
+    def interrupt(self, call: str) -> None:
+        if self.before == call:
+            self.before = ""
+            self.act()
+
+    def lock(self, fd: int) -> bool:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            self.interrupt("lock")
+        return super().lock(fd)
+
+    def rename(self, old: str, new: str, *, directory: int) -> None:
+        self.interrupt("rename")
+        super().rename(old, new, directory=directory)
+
+
+class Unlocked(Interrupted):
+    """The same without a lock on directories: what a store without one would do."""
+
+    def lock(self, fd: int) -> bool:
+        return stat.S_ISDIR(os.fstat(fd).st_mode) or super().lock(fd)
+
+
+def start(root: Path) -> str:
+    return LocalFiles(root).write("a.md", b"start\n", expect=None)
+
+
+def test_a_writer_that_was_overtaken_before_its_lock_learns_it(tmp_path: Path) -> None:
+    digest = start(tmp_path)
+    disk = Interrupted("lock", lambda: LocalFiles(tmp_path).write("a.md", b"B\n", expect=digest))
+    with pytest.raises(Stale) as caught:
+        LocalFiles(tmp_path, disk=disk).write("a.md", b"A\n", expect=digest)
+    files = LocalFiles(tmp_path)
+    assert files.read("a.md").data == b"B\n"
+    assert caught.value.found == files.read("a.md").digest
+
+
+def test_nobody_overtakes_a_writer_between_its_check_and_its_rename(tmp_path: Path) -> None:
+    digest = start(tmp_path)
+    refused: list[bool] = []
+
+    def other() -> None:
+        impatient = LocalFiles(tmp_path, lock_seconds=0.02)
+        for call in (
+            lambda: impatient.write("a.md", b"B\n", expect=digest),
+            lambda: impatient.append("a.md", b"B\n"),
+            lambda: impatient.remove("a.md", expect=digest),
+        ):
+            with pytest.raises(LockTimeout):
+                call()
+            refused.append(True)
+
+    LocalFiles(tmp_path, disk=Interrupted("rename", other)).write("a.md", b"A\n", expect=digest)
+    assert refused == [True] * 3
+    with pytest.raises(Stale):
+        LocalFiles(tmp_path).write("a.md", b"B\n", expect=digest)
+    assert LocalFiles(tmp_path).read("a.md").data == b"A\n"
+
+
+def test_without_the_lock_the_same_interleaving_loses_an_update(tmp_path: Path) -> None:
+    digest = start(tmp_path)
+    acknowledged: list[str] = []
+
+    def other() -> None:
+        unlocked = LocalFiles(tmp_path, disk=Unlocked("", lambda: None))
+        acknowledged.append(unlocked.write("a.md", b"B\n", expect=digest))
+
+    LocalFiles(tmp_path, disk=Unlocked("rename", other)).write("a.md", b"A\n", expect=digest)
+    assert acknowledged
+    assert LocalFiles(tmp_path).read("a.md").data == b"A\n"  # B was acknowledged, and is gone
+
+
+def test_two_creators_of_one_name_do_not_both_succeed(tmp_path: Path) -> None:
+    disk = Interrupted("lock", lambda: LocalFiles(tmp_path).write("new.md", b"B", expect=None))
+    with pytest.raises(Stale):
+        LocalFiles(tmp_path, disk=disk).write("new.md", b"A", expect=None)
+    assert LocalFiles(tmp_path).read("new.md").data == b"B"
+
+
+WRITER = """
+import sys
+from carrel.files import Stale
+from carrel.files.local import LocalFiles
+root, who = sys.argv[1:]
+files = LocalFiles(root, lock_seconds=30)
+for i in range(40):
+    while True:
+        content = files.read("set.md")
+        try:
+            files.write("set.md", content.data + f"{who}.{i}\\n".encode(), expect=content.digest)
+            break
+        except Stale:
+            continue
+    files.append("log.jsonl", f"{who}.{i}\\n".encode())
+"""
+
+
+def test_four_processes_lose_no_update_and_no_line(tmp_path: Path) -> None:
+    (tmp_path / "set.md").touch()
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(who)]) for who in range(4)]
+    assert [writer.wait(60) for writer in writers] == [0] * 4
+    expected = sorted(f"{who}.{i}" for who in range(4) for i in range(40))
+    for name in ("set.md", "log.jsonl"):
+        assert sorted((tmp_path / name).read_text().splitlines()) == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.jsonl", "set.md"]
