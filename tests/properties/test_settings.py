@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from carrel.config import UserDirectories, flatten, is_trusted, load_config, trust
 from carrel.errors import CarrelError
 from carrel.plainyaml import load
-from carrel.settings import build, camel, leaves, parse
+from carrel.settings import camel, leaves
+from carrel.settings.parse import build, parse
 
 names = st.sampled_from(sorted({name for key in leaves() for name in key} | {"max_context_tokens", "zzz"}))
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just("UTC")

@@ -29,7 +29,8 @@ from carrel.config.schema import json_schema
 from carrel.config.trust import NewerTrustFile
 from carrel.errors import CarrelError
 from carrel.plainyaml import BadYaml
-from carrel.settings import BadSetting, Settings, parse_text
+from carrel.settings import BadSetting, Settings
+from carrel.settings.parse import parse_text
 
 REFERENCE = Path(__file__).parents[2] / "docs/reference/config.md"
 HOSTILE = """
@@ -380,6 +381,16 @@ def test_the_reference_documents_exactly_the_keys_there_are() -> None:
     assert rows == list(documented(json_schema()))
 
 
+def test_every_value_and_every_table_says_what_it_is() -> None:
+    def described(schema: dict):
+        for name, rules in schema["properties"].items():
+            yield name, rules["description"]
+            yield from described({"properties": {}} | rules)
+            yield from described({"properties": {}} | rules.get("items", {}))
+
+    assert [name for name, text in described(json_schema()) if not text.endswith(".")] == []
+
+
 def test_the_example_of_the_reference_is_valid() -> None:
     example = REFERENCE.read_text().split("```yaml\n")[1].split("```")[0]
     assert parse_text(example, layout=None, source="config.md")
@@ -396,7 +407,17 @@ def test_the_schema_knows_both_spellings_and_refuses_the_rest() -> None:
     json.dumps(schema)
 
 
-def test_starting_without_yaml_imports_no_yaml_reader() -> None:
-    program = "import sys, carrel.config; print([m for m in ('yaml', 'difflib', 'platformdirs') if m in sys.modules])"
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [
+        (
+            "carrel.settings",
+            ["yaml", "difflib", "zoneinfo", "dataclasses", "pathlib", "carrel.settings.parse"],
+        ),
+        ("carrel.config", ["yaml", "difflib", "zoneinfo", "platformdirs", "shlex"]),
+    ],
+)
+def test_starting_imports_no_more_than_it_needs(module, unwanted) -> None:
+    program = f"import sys, {module}; print([name for name in {unwanted} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from carrel.settings import AgentSettings, BadSetting, Settings, build, parse, parse_text
+from carrel.settings import AgentSettings, BadSetting, Settings, leaves, spec_at
+from carrel.settings.parse import build, parse, parse_text
 
 
 def settings(text: str, *, layout: str | None = None) -> Settings:
@@ -175,3 +176,17 @@ def test_an_agent_needs_no_more_than_its_id() -> None:
     agent = AgentSettings(id="main")
     assert agent.memory_enabled
     assert agent.system_prompt_template == ""
+
+
+def test_settings_are_values() -> None:
+    text = "user: {name: Luis}\nagents: [{id: kate, memory: {max_tokens: 1}}]"
+    assert settings(text) == settings(text) != Settings()
+    assert hash(settings(text)) == hash(settings(text))
+    with pytest.raises(AttributeError):
+        Settings().time_zone = "Asia/Tokyo"
+
+
+def test_a_given_key_leads_to_its_description_past_the_id() -> None:
+    assert spec_at(("agents", "model", "workspace_git", "enabled")).about.sensitive
+    assert spec_at(("agents", "workspace", "domain")) == leaves()["agents", "domain"]
+    assert spec_at(("budgets", "recall_hits")).default == 20

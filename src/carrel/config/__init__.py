@@ -6,11 +6,13 @@ settings count only after `trust`.
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from carrel import plainyaml
 from carrel.clock import Clock, FixedClock, SystemClock
@@ -18,7 +20,8 @@ from carrel.config.directories import UserDirectories, user_directories
 from carrel.config.trust import WORKSPACE_FILE, distrust, is_trusted, look_up, trust, without_sensitive
 from carrel.errors import Unavailable
 from carrel.findings import Finding
-from carrel.settings import AgentSettings, BadSetting, Given, Key, Settings, build, leaves, parse
+from carrel.settings import BadSetting, Given, Key, Settings, leaves, specs
+from carrel.settings.parse import build, parse
 
 __all__ = [
     "WORKSPACE_FILE",
@@ -44,8 +47,7 @@ class UnreadableConfig(Unavailable):
     code = "unreadable_config"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(Struct, frozen=True, kw_only=True):
     """The settings in force and the inputs of an assembly that come from outside the workspace.
 
     `trusted` means that the sensitive settings are the ones its owner approved; `known` that the owner once
@@ -141,7 +143,7 @@ def _read_user_file(path: Path) -> str | None:
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[Source]:
     for names, leaf in leaves().items():
-        variable: str = leaf.metadata["environment"]
+        variable = leaf.about.environment
         if variable and environ.get(variable):  # set to nothing is not set
             origin = f"environment {variable}"
             yield origin, parse(_nested(names, environ[variable]), layout=None, source=origin)
@@ -176,13 +178,19 @@ def _clock(text: str) -> Clock:
 
 def flatten(settings: Settings) -> Given:
     """List every value by its key, defaults too: the inverse of `build`."""
-    own = [names for names in leaves() if names[0] != "agents"]
-    flat: Given = {names: reduce(getattr, names, settings) for names in own}
-    for agent in settings.agents:
-        flat |= {
-            ("agents", agent.id, *names): reduce(getattr, names, agent) for names in leaves(AgentSettings)
-        }
-    return flat
+    return dict(_values(settings, ()))
+
+
+def _values(table: Struct, key: Key) -> Iterator[tuple[Key, object]]:
+    for name, spec in specs(type(table)).items():
+        value: Any = getattr(table, name)
+        if spec.is_list:
+            for entry in value:
+                yield from _values(entry, (*key, name, entry.id))
+        elif spec.table:
+            yield from _values(value, (*key, name))
+        else:
+            yield (*key, name), value
 
 
 def effective(config: Config) -> list[tuple[str, object, str]]:

@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserDirectories:
+
+class UserDirectories(Struct, frozen=True, kw_only=True):
     """Where a user's own files live, outside every workspace."""
 
     config: Path

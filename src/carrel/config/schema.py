@@ -1,9 +1,8 @@
-"""The JSON Schema of carrel.yaml, derived from the dataclasses of the settings."""
+"""The JSON Schema of carrel.yaml, derived from the structs of the settings."""
 
-from dataclasses import MISSING, Field, fields
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
-from carrel.settings import ALIAS, LARGEST, MEANINGS, Settings, camel, kind_of, table_of
+from carrel.settings import ALIAS, LARGEST, MEANINGS, Settings, Spec, Table, camel, specs
 
 
 def json_schema() -> dict[str, object]:
@@ -12,8 +11,8 @@ def json_schema() -> dict[str, object]:
     return {"$schema": dialect, "title": "carrel.yaml", **_table_schema(Settings)}
 
 
-def _table_schema(table: type) -> dict[str, object]:
-    properties = {spec.name: _field_schema(spec) for spec in fields(table)}
+def _table_schema(table: Table) -> dict[str, object]:
+    properties = {name: _field_schema(spec) for name, spec in specs(table).items()}
     if table in MEANINGS:
         uses = ", ".join(f"{'.'.join(key)} in {layout}" for layout, key in MEANINGS[table].items())
         properties[ALIAS] = {"type": ["integer", "null"], "minimum": 0, "description": f"Means {uses}."}
@@ -21,32 +20,35 @@ def _table_schema(table: type) -> dict[str, object]:
     return {
         "type": ["object", "null"],
         "properties": properties | {other: properties[name] for name, other in both},
-        "required": [spec.name for spec in fields(table) if spec.default is spec.default_factory is MISSING],
+        "required": [name for name, spec in specs(table).items() if spec.is_required],
         "allOf": [{"not": {"required": list(pair)}} for pair in both],
         "additionalProperties": False,
     }
 
 
-def _field_schema(spec: Field[Any]) -> dict[str, object]:
-    kind, inner, rules = kind_of(spec), table_of(spec), spec.metadata
-    schema: dict[str, object] = {}
-    if inner and inner is kind:
-        schema = _table_schema(inner)
-        schema["type"] = ["object", "null", *(["string"] if rules["shorthand"] else [])]
-    elif get_origin(kind) is tuple:
-        items = _table_schema(inner) | {"type": "object"} if inner else {"type": "string"}
-        schema = {"type": ["array", "null"], "items": items}
-    elif get_origin(kind) is Literal:
-        schema = {"enum": [*get_args(kind), None]}
-    else:
-        name = {str: "string", int: "integer", bool: "boolean"}[kind]
-        schema = {"type": name if spec.default is MISSING else [name, "null"]}
-    if kind is int:
-        schema |= {"minimum": rules["least"], "maximum": LARGEST}
-    if rules["pattern"]:
-        schema["pattern"] = rules["pattern"]
-    if not inner and spec.default is not MISSING:
+def _field_schema(spec: Spec) -> dict[str, object]:
+    schema, about = _kind_schema(spec), spec.about
+    if spec.kind is int:
+        schema |= {"minimum": about.least, "maximum": LARGEST}
+    if about.pattern:
+        schema["pattern"] = about.pattern
+    if not spec.table and not spec.is_required:
         schema["default"] = [] if spec.default == () else spec.default
-    marks = {"x-sensitive": rules["sensitive"], "x-environment": rules["environment"]}
-    text = rules["text"] or (inner.__doc__ if inner else "")
+    marks = {"x-sensitive": about.sensitive, "x-environment": about.environment}
+    text = about.text or (spec.table.__doc__ if spec.table else "")
     return schema | {"description": text} | {mark: value for mark, value in marks.items() if value}
+
+
+def _kind_schema(spec: Spec) -> dict[str, object]:
+    kind, table = spec.kind, spec.table
+    if table and not spec.is_list:
+        return _table_schema(table) | {
+            "type": ["object", "null", *(["string"] if spec.about.shorthand else [])]
+        }
+    if get_origin(kind) is tuple:
+        items = _table_schema(table) | {"type": "object"} if table else {"type": "string"}
+        return {"type": ["array", "null"], "items": items}
+    if get_origin(kind) is Literal:
+        return {"enum": [*get_args(kind), None]}
+    name = {str: "string", int: "integer", bool: "boolean"}[kind]
+    return {"type": name if spec.is_required else [name, "null"]}

@@ -7,7 +7,6 @@ again.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +18,8 @@ from carrel.files.disk import typed_failures
 from carrel.files.local import LocalFiles
 from carrel.files.resolve import RootMissing
 from carrel.findings import Finding
-from carrel.settings import MEANINGS, Given, Key, Settings, leaves, parse_text
+from carrel.settings import MEANINGS, Given, Settings, spec_at
+from carrel.settings.parse import parse_text
 
 WORKSPACE_FILE = "carrel.yaml"
 TRUST_FILE = "trust.json"
@@ -57,19 +57,14 @@ def _parsed(workspace_text: str | None) -> Given:
     return parse_text(workspace_text or "", layout=next(iter(MEANINGS[Settings])), source=WORKSPACE_FILE)
 
 
-def _rules(key: Key) -> Mapping[str, Any]:
-    return leaves()[key[:1] + key[2:] if key[0] == "agents" else key].metadata
-
-
 def _sensitive(given: Given) -> Given:
-    return {key: value for key, value in given.items() if _rules(key)["sensitive"]}
+    return {key: value for key, value in given.items() if spec_at(key).about.sensitive}
 
 
 def without_sensitive(given: Given) -> Given:
     """Leave out what a stranger's file may not decide; a model's name still serves to count tokens."""
-    return {
-        key: value for key, value in given.items() if not _rules(key)["sensitive"] or _rules(key)["counts"]
-    }
+    rules = {key: spec_at(key).about for key in given}
+    return {key: value for key, value in given.items() if not rules[key].sensitive or rules[key].counts}
 
 
 def _digest(sensitive: Given) -> str:
@@ -91,8 +86,8 @@ def look_up(root: Path, given: Given, directories: UserDirectories) -> tuple[boo
 def _untrusted(root: Path, sensitive: Given, *, changed: bool) -> Finding:
     from shlex import quote  # noqa: PLC0415
 
-    ignored = [".".join(key) for key in sensitive if not _rules(key)["counts"]]
-    counting = [".".join(key) for key in sensitive if _rules(key)["counts"]]
+    ignored = [".".join(key) for key in sensitive if not spec_at(key).about.counts]
+    counting = [".".join(key) for key in sensitive if spec_at(key).about.counts]
     since = "sensitive settings changed since it was trusted" if changed else "this workspace is not trusted"
     parts = [f"ignored: {_some(ignored)}"] if ignored else []
     parts += [f"used only to count tokens: {_some(counting)}"] if counting else []

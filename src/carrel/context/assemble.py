@@ -121,8 +121,8 @@ class Assembler:
         key = (number, inputs.scope, budget, inputs.today, rendered, self._memory_in_prompt(inputs))
         built = self._memo.get(key)
         if built is None:
-            built, seen = build(self.ground, spec, inputs, budget, rendered)
-            self._memo.put(key, built, seen)
+            built, readings = build(self.ground, spec, inputs, budget, rendered)
+            self._memo.put(key, built, readings)
         return built
 
     def _memory_in_prompt(self, inputs: Inputs) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from carrel.context.budget import Budget, fit
-from carrel.context.cache import Seen
 from carrel.context.inputs import Inputs
 from carrel.context.render import escaper, wrap
 from carrel.context.report import Row
@@ -21,7 +20,7 @@ from carrel.context.volatile import recall_lines
 from carrel.findings import Finding
 from carrel.settings import AgentSettings, Settings
 from carrel.workspace.counts import TokenCounts
-from carrel.workspace.document import Documents
+from carrel.workspace.document import Documents, Reading
 from carrel.workspace.layout import Layout, MessageSpec
 from carrel.workspace.namespace import namespace_of
 from carrel.workspace.scope import Privacy, Scope, private_identities
@@ -74,7 +73,7 @@ class Built(Struct, frozen=True, kw_only=True):
 
 def build(
     ground: Ground, spec: MessageSpec, inputs: Inputs, budget: Budget, rendered: frozenset[str]
-) -> tuple[Built, tuple[Seen, Seen]]:
+) -> tuple[Built, tuple[Reading, Reading]]:
     """Return a message, and everything that was looked at to make it."""
     selection = _selection(ground, inputs, rendered)
     sections = [_measured(ground, section) for section in selection.sections(spec.parts)]
@@ -91,7 +90,7 @@ def build(
         hidden=hidden,
         warnings=tuple(selection.warnings),
     )
-    return built, (selection.reading.seen, selection.namespaces.seen)
+    return built, (selection.reading, selection.namespaces)
 
 
 def _selection(ground: Ground, inputs: Inputs, rendered: frozenset[str]) -> Selection:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from carrel.files import Stamp
-from carrel.workspace.document import Documents
+from carrel.workspace.document import Documents, Reading
 
 Result = TypeVar("Result")
 Seen = dict[str, Stamp | None]
@@ -35,9 +35,11 @@ class Memo(Generic[Result]):
         fresh = (store.unchanged(seen) for store, seen in zip(self._stores, kept.seen, strict=True))
         return kept.result if all(fresh) else None
 
-    def put(self, key: Hashable, result: Result, seen: tuple[Seen, ...]) -> None:
-        """Keep a result, and let go of the oldest when there are many."""
-        self._kept[key] = _Kept(result, seen)
+    def put(self, key: Hashable, result: Result, readings: tuple[Reading, ...]) -> None:
+        """Keep a result if later changes can be recognised, and let go of the oldest when there are many."""
+        if not all(reading.is_settled() for reading in readings):
+            return
+        self._kept[key] = _Kept(result, tuple(reading.seen for reading in readings))
         self._kept.move_to_end(key)
         if len(self._kept) > _MOST_RESULTS:
             self._kept.popitem(last=False)

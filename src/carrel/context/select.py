@@ -172,7 +172,8 @@ def _text(selection: Selection, part: Part, document: Document) -> str:
     identity = parse_identity(document.text)
     line = identity.line(rule.fields)
     if not line:
-        return text if rule.otherwise == "text" else ""
+        only_a_template = bool(identity.placeholders) and not identity.prose
+        return text if rule.otherwise == "text" and not only_a_template else ""
     if identity.prose:
         selection.warn(
             "identity_prose", f"{document.path}: text beside the fields is not shown.", document.path

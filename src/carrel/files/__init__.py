@@ -6,8 +6,9 @@ are three different answers everywhere: None, b"" and `Unreadable`.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from carrel.errors import Conflict, Unavailable
 
@@ -15,7 +16,13 @@ READ_LIMIT = 16 * 1024 * 1024
 """What `read` takes into memory unless told otherwise, in bytes."""
 
 Stamp = tuple[int, int, int, int]
-"""(inode, size, mtime_ns, ctime_ns) on a disk, any tuple elsewhere: equal means unchanged, once settled."""
+"""(inode, size, mtime_ns, ctime_ns) on a disk, any tuple elsewhere: equal means unchanged, once settled.
+
+The last is when the store saw the last change, by the machine's clock where such a clock stamps it.
+"""
+
+SETTLED_NS = 2_000_000_000
+"""A file that changed more recently may change again without its times showing it."""
 
 Kind = Literal["file", "directory", "link", "special"]
 """A link that stays inside is what it leads to; "link" is one that leads outside, dangles or loops."""
@@ -33,8 +40,7 @@ Reason = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One name in a directory.
 
     `path` is where it was listed, `target` where it leads inside the root (the same where no link is
@@ -51,18 +57,11 @@ class Entry:
     stamp: Stamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
-    """The bytes of one file, with what is needed to know later whether they still hold.
-
-    `settled` is False when the file changed so shortly before it was read that an equal stamp later
-    does not prove equal bytes.
-    """
+class Content(Struct, frozen=True, kw_only=True):
+    """The bytes of one file, their digest, and which file it is."""
 
     data: bytes
     digest: str
-    stamp: Stamp
-    settled: bool
     target: str
     identity: str
     links: int
@@ -149,6 +148,11 @@ class FileStore(Protocol):
     def remove(self, path: str, *, expect: str) -> None:
         """Remove the file whose digest is `expect`; a link is removed, what it leads to stays."""
         ...
+
+
+def is_settled(stamp: Stamp | None, seen_ns: int) -> bool:
+    """Tell whether a stamp taken at this time proves, when it is met again, that nothing changed."""
+    return stamp is None or stamp[3] < seen_ns - SETTLED_NS
 
 
 def walk(store: FileStore, under: str = "", *, skip: Callable[[Entry], bool]) -> Iterator[Entry]:

@@ -13,7 +13,8 @@ import stat
 import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from carrel.files import Unreadable
 from carrel.files.disk import Disk, LockTimeout, ReadOnly
@@ -29,8 +30,7 @@ HASH_LIMIT = 1 << 30
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class Directory:
+class Directory(Struct, frozen=True):
     """An open directory in which one operation changes one file; `path` is what its errors name."""
 
     disk: Disk

@@ -2,23 +2,23 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from threading import Lock
+
+from msgspec import Struct
 
 from carrel.files import READ_LIMIT, Content, Entry, Stale, Stamp, Unreadable
 from carrel.files.paths import PATH_BYTES, BadPath, new_name, parts
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """One file's bytes and the number of the change that put them there."""
 
     data: bytes
     change: int
-    digest: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "digest", hashlib.sha256(self.data).hexdigest())
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
 
     @property
     def stamp(self) -> Stamp:
@@ -48,8 +48,6 @@ class EphemeralFiles:
         return Content(
             data=kept.data,
             digest=kept.digest,
-            stamp=kept.stamp,
-            settled=True,
             target=path,
             identity=path,
             links=1,

@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import os
-import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +15,6 @@ from carrel.files.durable import CHUNK, TO_READ, Directory, refuse_special
 from carrel.files.listing import entries, stamps
 from carrel.files.paths import PATH_BYTES, BadPath, new_name, parts
 from carrel.files.resolve import DIRECTORY, Place, Root, combined, open_root, resolved
-
-SETTLED_NS = 2_000_000_000
-"""A file that changed more recently may change again without its times showing it."""
 
 _ATTEMPTS = 3
 
@@ -52,7 +48,7 @@ class LocalFiles:
     def read(self, path: str, *, limit: int = READ_LIMIT) -> Content | None:
         """Return the content, None when absent; never more than `limit` bytes, never a file outside.
 
-        A file that changes meanwhile is read again; if it will not rest, what was read is not settled.
+        A file that changes meanwhile is read again; one that will not rest is given as it was read.
         """
         names = parts(path)
         content = None
@@ -222,13 +218,9 @@ def _read_at(path: str, place: Place, limit: int) -> tuple[Content | None, bool]
         is_whole = combined(os.fstat(fd)) == combined(before) and len(data) == before.st_size
     finally:
         os.close(fd)
-    # The file system stamps with the machine's clock, whatever time the rest of Carrel is told.
-    age = time.time_ns() - max(before.st_mtime_ns, before.st_ctime_ns)
     content = Content(
         data=data,
         digest=hashlib.sha256(data).hexdigest(),
-        stamp=combined(before, place.links),
-        settled=is_whole and age > SETTLED_NS,
         target=place.target,
         identity=f"{before.st_dev}:{before.st_ino}",
         links=before.st_nlink,

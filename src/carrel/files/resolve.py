@@ -10,8 +10,9 @@ import os
 import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from carrel.errors import NotFound, UsageError
 from carrel.files import Stamp, Unreadable, show
@@ -47,8 +48,7 @@ class RootNotDirectory(UsageError):
         self.root = root
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a path leads: an open directory, a name in it, and what was found under that name.
 
     `name` is "" when the directory itself is meant. Where something is missing, `name` is the first
@@ -68,8 +68,7 @@ class Place:
         return "/".join((*self.within, self.name, *self.beyond)) if self.name else "/".join(self.within)
 
 
-@dataclass(slots=True)
-class Steps:
+class Steps(Struct):
     """A budget of steps that several walks may share."""
 
     left: int = DETOURS
@@ -81,8 +80,7 @@ class Steps:
         self.left -= 1
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """A root that is open for one operation, and the absolute paths (in names) a link may call it by."""
 
     fd: int
@@ -123,11 +121,11 @@ def resolved(
 
 def combined(found: os.stat_result, links: Sequence[Link] = ()) -> Stamp:
     """Return the stamp of a file; links on the way are mixed in, so that re-pointing one shows."""
-    changed = found.st_ctime_ns
+    which = found.st_ino
     if links:
-        mark = hashlib.sha256(repr((changed, *links)).encode()).digest()
-        changed = int.from_bytes(mark[:8])
-    return (found.st_ino, found.st_size, found.st_mtime_ns, changed)
+        mark = hashlib.sha256(repr((which, *links)).encode()).digest()
+        which = int.from_bytes(mark[:8])
+    return (which, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 class _Walk:

@@ -1,11 +1,12 @@
 """Documents: Markdown files read, decoded and parsed, each once per change."""
 
+import time
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from carrel.files import Entry, FileStore, Reason, Stamp, Unreadable
+from carrel.files import Entry, FileStore, Reason, Stamp, Unreadable, is_settled
 from carrel.markdown.frontmatter import Meta, parse
 
 DOCUMENT_LIMIT = 2 * 1024 * 1024
@@ -33,8 +34,8 @@ class Document(Struct, frozen=True, kw_only=True):
 class Documents:
     """The documents of one FileStore, cached by stamp.
 
-    An equal stamp proves equal bytes (the FileStore never repeats the stamp of a file that is still warm),
-    so a cached document is as good as a read.
+    An equal stamp proves equal bytes once it is settled, so that a cached document is as good as a read; what
+    is not settled yet is not cached.
     """
 
     def __init__(self, files: FileStore) -> None:
@@ -52,25 +53,29 @@ class Documents:
 
     def load(self, paths: Sequence[str], seen: dict[str, Stamp | None]) -> list[Document | None]:
         """Return the documents at these paths, none where there is no file."""
+        seen_ns = time.time_ns()
         stamps = self._files.stamps(paths)
         seen.update(zip(paths, stamps, strict=True))
-        return [self._load(path, stamp) for path, stamp in zip(paths, stamps, strict=True)]
+        return [self._load(path, stamp, seen_ns) for path, stamp in zip(paths, stamps, strict=True)]
 
     def list(self, folder: str, seen: dict[str, Stamp | None]) -> tuple[Entry, ...]:
         """Return what a folder holds, sorted; nothing where there is no such folder."""
+        seen_ns = time.time_ns()
         stamp = self._files.stamps([folder])[0]
         seen[folder] = stamp
         known = self._listings.get(folder)
         if known is None or known[0] != stamp:
             known = (stamp, _listing(self._files, folder))
-            self._listings[folder] = known
+            if is_settled(stamp, seen_ns):
+                self._listings[folder] = known
         return known[1]
 
-    def _load(self, path: str, stamp: Stamp | None) -> Document | None:
+    def _load(self, path: str, stamp: Stamp | None, seen_ns: int) -> Document | None:
         known = self._cache.get(path)
         if known is None or known[0] != stamp:
             known = (stamp, _read(self._files, path))
-            self._cache[path] = known
+            if is_settled(stamp, seen_ns):
+                self._cache[path] = known
         return known[1]
 
 
@@ -79,7 +84,12 @@ class Reading:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
+        self._began_ns = time.time_ns()
         self.seen: dict[str, Stamp | None] = {}
+
+    def is_settled(self) -> bool:
+        """Tell whether all that was seen can be recognised as unchanged later."""
+        return all(is_settled(stamp, self._began_ns) for stamp in self.seen.values())
 
     def documents(self, paths: Sequence[str]) -> list[Document | None]:
         """Return the documents at these paths, none where there is no file."""

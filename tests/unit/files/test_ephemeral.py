@@ -1,3 +1,6 @@
+import time
+
+from carrel.files import is_settled
 from carrel.testing import EphemeralFiles
 
 
@@ -7,5 +10,5 @@ def test_text_and_bytes_can_be_given_at_the_start() -> None:
     assert files.read("logo.png").data == b"\x89"
 
 
-def test_what_is_read_is_settled_so_that_tests_can_rely_on_stamps() -> None:
-    assert EphemeralFiles({"a": ""}).read("a").settled
+def test_its_stamps_are_settled_at_once_so_that_tests_can_rely_on_them() -> None:
+    assert is_settled(EphemeralFiles({"a": ""}).stamps(["a"])[0], time.time_ns())
