@@ -63,10 +63,14 @@ def bar(report: Report, width: int) -> list[str]:
 
 def table(report: Report) -> Iterator[str]:
     """Yield a line per section: what it costs, what became of it, and why."""
-    width = min(max([len(row.name) for row in report.sections] + [7]), 48)
+    there = [row for row in report.sections if row.state != "missing"]
+    width = min(max([len(row.name) for row in there] + [7]), 48)
     yield styled(f"{'tokens':>9}  {'share':>5}  {'section':{width}}  state", bold=True)
-    for row in report.sections:
+    for row in there:
         yield _table_line(row, report.tokens.used, width)
+    absent = [printable(row.name) for row in report.sections if row.state == "missing"]
+    if absent:
+        yield styled(f"{'–':>9}  {'':5}  not there: {', '.join(absent)}", dim=True)
     if report.hidden:
         yield f"{'':9}  {'':5}  {report.hidden} more for the owner only (main scope)"
 
