@@ -67,7 +67,9 @@ def make_workspace(folder: Path, files: int, tokens: int) -> Path:
     """A carrel workspace of so many documents; written long ago, as far as caches can tell."""
     root = folder / f"workspace-{files}-{tokens}"
     root.mkdir()
-    (root / "carrel.yaml").write_text("layout: carrel\nagents: [{id: main, systemPromptTemplate: You are main.}]\n")
+    (root / "carrel.yaml").write_text(
+        "layout: carrel\nagents: [{id: main, systemPromptTemplate: You are main.}]\n"
+    )
     for number in range(files):
         size = int(tokens / files * CHARACTERS_PER_TOKEN)
         begin = number * size % (len(PROSE) - size)
@@ -118,7 +120,10 @@ def warm(folder: Path) -> list[dict]:
     ]
     reference = tiktoken_from(splintr)
     slow = best(lambda: [len(reference.encode(p.read_text())) for p in root.glob("*.md")], rounds=5)
-    return [*rows, figure("  faster than read + count, warm tiktoken", slow / assembled, "x", 50, at_least=True)]
+    return [
+        *rows,
+        figure("  faster than read + count, warm tiktoken", slow / assembled, "x", 50, at_least=True),
+    ]
 
 
 def tiktoken_from(vocabulary: Vocabulary) -> tiktoken.Encoding:
@@ -140,7 +145,12 @@ def growth(folder: Path) -> list[dict]:
             joined = best(lambda texts=texts: "".join(text[:-1] for text in texts))
             times[files, tokens] = max(best(workspace.assemble) - joined, 1e-6)
     return [
-        figure("10 times the size, same files: cost without join", times[25, 150_000] / times[25, 15_000], "x", 1.5),
+        figure(
+            "10 times the size, same files: cost without join",
+            times[25, 150_000] / times[25, 15_000],
+            "x",
+            1.5,
+        ),
         figure("4 times the files: cost without join", times[100, 60_000] / times[25, 15_000], "x"),
     ]
 

@@ -232,7 +232,7 @@ class Workspace:
         return document.verbatim
 
     def write(self, path: str, text: str, *, expect: str | None) -> str:
-        """Replace a file whose content has the digest `expect`, or make one where it is none; returns the new digest."""
+        """Replace the file with the digest `expect`, or make one where that is none; return its digest."""
         return self.files.write(path, text.encode(), expect=expect)
 
     def append(self, path: str, text: str) -> None:

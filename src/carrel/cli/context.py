@@ -13,7 +13,7 @@ from carrel.context.report import SCHEMA_VERSION
 @click.group()
 @shared_options
 def context(_: Shared) -> None:
-    """Show what the model would read, and why.
+    r"""Show what the model would read, and why.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ layout: carrel
 agents:
   - id: kate
     displayName: Kate
-    systemPromptTemplate: You are {{agent.displayName}}. Today is not part of this prompt, so that it stays cached.
+    systemPromptTemplate: You are {{agent.displayName}}. The date stands last, so that this stays cached.
 """,
     "SOUL.md": "Kind, and exact.\n",
     "AGENTS.md": "Be brief. Say where a fact comes from.\n",

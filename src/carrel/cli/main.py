@@ -48,7 +48,7 @@ class _Lazy(click.Group):
 @click.version_option(__version__, prog_name="carrel")
 @shared_options
 def carrel(_: Shared) -> None:
-    """The workspace and memory layer for LLM agents.
+    r"""The workspace and memory layer for LLM agents.
 
     \b
     Examples:
@@ -61,29 +61,30 @@ def carrel(_: Shared) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; every failure is a typed message, never a traceback."""
-    as_json = "--json" in arguments
     try:
         carrel.main(args=list(arguments), prog_name="carrel", standalone_mode=False)
-    except CarrelError as error:
-        show_error(error.code, error.message, error.hint, as_json=as_json)
-        return exit_code(error)
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return 2
-    except click.ClickException as error:
-        hint = (
-            f"`{error.ctx.command_path} --help` shows how."
-            if isinstance(error, click.UsageError) and error.ctx
-            else ""
-        )
-        show_error("usage", error.format_message(), hint, as_json=as_json)
-        return 2
-    except (click.Abort, KeyboardInterrupt):
-        return 130
     except BrokenPipeError:
         sys.stderr.close()  # whoever read us has gone; there is nobody to tell
         return 0
+    except (click.Abort, KeyboardInterrupt):
+        return 130
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback reaches a user
-        show_error("internal", f"{type(error).__name__}: {error}", "Please report this.", as_json=as_json)
-        return 1
+        return _report(error, as_json="--json" in arguments)
     return 0
+
+
+def _report(error: Exception, *, as_json: bool) -> int:
+    """Print an error in the shape of its kind and return the exit code."""
+    if isinstance(error, CarrelError):
+        show_error(error.code, error.message, error.hint, as_json=as_json)
+        return exit_code(error)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return 2
+    if isinstance(error, click.ClickException):
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        hint = f"`{context.command_path} --help` shows how." if context else ""
+        show_error("usage", error.format_message(), hint, as_json=as_json)
+        return 2
+    show_error("internal", f"{type(error).__name__}: {error}", "Please report this.", as_json=as_json)
+    return 1

@@ -32,11 +32,8 @@ def oneline(report: Report) -> str:
     tokens = report.tokens
     cut = sum(row.state == "truncated" for row in report.sections)
     out = sum(row.state == "excluded" and row.reason in ("total", "no_room") for row in report.sections)
-    notes = [
-        f"{count} {what}"
-        for count, what in ((cut, "cut"), (out, "left out"), (report.hidden, "hidden"))
-        if count
-    ]
+    told = ((cut, "cut"), (out, "left out"), (report.hidden, "hidden"))
+    notes = [f"{count} {what}" for count, what in told if count]
     return " · ".join([f"{percent(tokens.used, tokens.window)} used", f"{tokens.free:,} left", *notes])
 
 
@@ -70,7 +67,7 @@ def table(report: Report) -> Iterator[str]:
         yield _table_line(row, report.tokens.used, width)
     absent = [printable(row.name) for row in report.sections if row.state == "missing"]
     if absent:
-        yield styled(f"{'–':>9}  {'':5}  not there: {', '.join(absent)}", dim=True)
+        yield styled(f"{'-':>9}  {'':5}  not there: {', '.join(absent)}", dim=True)
     if report.hidden:
         yield f"{'':9}  {'':5}  {report.hidden} more for the owner only (main scope)"
 
@@ -78,7 +75,7 @@ def table(report: Report) -> Iterator[str]:
 def _table_line(row: Row, used: int, width: int) -> str:
     name = printable(row.name)
     name = name if len(name) <= width else f"{name[: width - 1]}…"
-    tokens = f"{row.tokens:,}" if row.tokens else "–"
+    tokens = f"{row.tokens:,}" if row.tokens else "-"
     share = percent(row.tokens, used) if row.tokens else ""
     state = styled(row.state, fg=_STATES.get(row.state))
     return f"{tokens:>9}  {share:>5}  {name:{width}}  {state}{_why(row)}"

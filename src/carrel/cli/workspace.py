@@ -14,7 +14,7 @@ from carrel.workspace.layout import LAYOUTS
 @click.option("--layout", default=LAYOUTS[0], show_default=True, metavar="|".join(LAYOUTS), help="Its kind.")
 @shared_options
 def init(shared: Shared, directory_argument: str | None, layout: str) -> None:
-    """Make a workspace in DIR, or add what the one there lacks.
+    r"""Make a workspace in DIR, or add what the one there lacks.
 
     A file that exists is never overwritten.
 
@@ -54,7 +54,7 @@ def trust(shared: Shared, directory_argument: str | None) -> None:
 @click.command()
 @shared_options
 def health(shared: Shared) -> None:
-    """Look a workspace over: size, structure, and what a person should know.
+    r"""Look a workspace over: size, structure, and what a person should know.
 
     \b
     Examples:

@@ -83,7 +83,7 @@ class Assembler:
             elif spec.parts[0].kind in VOLATILE:
                 self._add_volatile(draft, spec, inputs)
             else:
-                built = self._message(number, spec, inputs, budget, draft.identities, frozen or {})
+                built = self._message(number, inputs, budget, draft.identities, frozen or {})
                 draft.add(spec, built)
                 if spec.reload == "session":
                     draft.frozen[str(number)] = built
@@ -102,15 +102,10 @@ class Assembler:
         )
 
     def _message(
-        self,
-        number: int,
-        spec: MessageSpec,
-        inputs: Inputs,
-        budget: Budget,
-        rendered: frozenset[str],
-        frozen: Payload,
+        self, number: int, inputs: Inputs, budget: Budget, rendered: frozenset[str], frozen: Payload
     ) -> Built:
         """Return a message of files and prompt: as frozen, as kept, or built anew."""
+        spec = self.ground.layout.messages[number]
         if spec.reload == "session" and str(number) in frozen:
             return Built.from_json(frozen[str(number)])
         if spec.reload == "process":

@@ -30,8 +30,8 @@ def fit(sections: Sequence[Section], budget: Budget, shorten: Shorten) -> tuple[
 def _fit_excluding(sections: Sequence[Section], budget: Budget, shorten: Shorten) -> list[Section]:
     """Keep pinned sections, then the others in order until one does not fit.
 
-    Stopping there, rather than skipping to a smaller one, means that the lowest priority goes first and that a
-    larger budget never loses a section.
+    Stopping there, rather than skipping to a smaller one, means that the lowest priority goes first and
+    that a larger budget never loses a section.
     """
     sized = [_limited(section, section.limit, shorten, "limit") for section in sections]
     if budget.total is None:

@@ -21,6 +21,7 @@ from carrel.findings import Finding
 from carrel.settings import AgentSettings, Settings
 from carrel.workspace.counts import TokenCounts
 from carrel.workspace.document import Documents, Reading
+from carrel.workspace.ignore import find_rules
 from carrel.workspace.layout import Layout, MessageSpec
 from carrel.workspace.namespace import namespace_of
 from carrel.workspace.scope import Privacy, Scope, private_identities
@@ -52,7 +53,7 @@ class Ground(Struct, frozen=True, kw_only=True):
 class Built(Struct, frozen=True, kw_only=True):
     """One message of the layout, finished: the texts to send, their rows, and what was noticed.
 
-    With `each` there is a text per section. `identities` are the files rendered here and in the messages before.
+    With `each` there is a text per section. `identities` are the files rendered here and in messages before.
     """
 
     texts: tuple[str, ...] = ()
@@ -104,6 +105,7 @@ def _selection(ground: Ground, inputs: Inputs, rendered: frozenset[str]) -> Sele
         namespaces=ground.namespaces.reading(),
         namespace=namespace_of(ground.agent, name, ground.location),
         privacy=Privacy(ground.layout, lambda: private_identities(reading, ground.layout)),
+        ignored=find_rules(reading),
         values=_values(ground, inputs, name),
         rendered=set(rendered),
     )

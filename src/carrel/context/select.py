@@ -17,7 +17,7 @@ from carrel.findings import Finding
 from carrel.settings import AgentSettings
 from carrel.workspace.document import Document, Reading
 from carrel.workspace.identity import Identity, parse_identity
-from carrel.workspace.ignore import IGNORE_FILE, Ignored, ignore_rules
+from carrel.workspace.ignore import Ignored
 from carrel.workspace.layout import Layout, Part
 from carrel.workspace.namespace import Namespace
 from carrel.workspace.scope import Privacy, Scope
@@ -38,6 +38,7 @@ class Selection(Struct, kw_only=True):
     namespaces: Reading
     namespace: Namespace
     privacy: Privacy
+    ignored: Ignored
     values: Values
     rendered: set[str]
     withheld: int = 0
@@ -63,27 +64,33 @@ class Selection(Struct, kw_only=True):
         self.rendered.add(section.identity)
         return section
 
-    def ignored(self) -> Ignored:
-        """Return the workspace's ignore rules."""
-        document = self.reading.document(IGNORE_FILE)
-        return ignore_rules(document.verbatim if document else None)
+    def left_out(self, part: Part, path: str, document: Document, *, is_named: bool) -> str:
+        """Return why a document is not for this agent's prompt, or nothing; the layout may name it."""
+        name = path.rpartition("/")[2]
+        filters = self.agent.workspace_files
+        tags = {tag.lower() for tag in filters.include_tags}
+        if path in filters.exclude or name in filters.exclude:
+            return "exclude"
+        if self.ignored(path):
+            return "ignored"
+        if name in part.without:
+            return "not_for_prompt"
+        if tags and not is_named and not tags & set(document.meta.tags):
+            return "tag"
+        return ""
 
 
 def _documents(selection: Selection, part: Part) -> Iterator[Section]:
     """Yield the files a part names, in order of priority, then name."""
-    paths, known = _paths(selection, part)
-    ignored = selection.ignored()
+    paths, named = _paths(selection, part)
     documents = selection.reading.documents(paths)
     ranked: list[tuple[tuple[bool, int, bool, str], Section]] = []
     for path, document in zip(paths, documents, strict=True):
-        if document is None and path not in known:
+        is_named = path in named
+        if document is None and not is_named:
             continue  # gone since the folder was listed
         name = path.rpartition("/")[2]
-        section = _document_section(selection, part, path, document)
-        if section.state != "missing" and (
-            reason := _left_out(selection, part, path, document, known, ignored)
-        ):
-            section = section.out("excluded", reason)
+        section = _document_section(selection, part, path, document, is_named=is_named)
         priority = document.meta.priority if document else None
         rank = priority if priority is not None else part.priorities.get(name, 100)
         ranked.append(((name not in part.first, rank, not section.pinned, path), section))
@@ -97,10 +104,9 @@ def _paths(selection: Selection, part: Part) -> tuple[list[str], set[str]]:
     named: dict[str, None] = {}
     matched: dict[str, None] = {}
     for pattern in part.files:
-        pattern = pattern.replace("{agent}", selection.agent.id)
         folder, _, name = pattern.rpartition("/")
         if "*" not in name:
-            named[pattern] = None
+            named[pattern.replace("{agent}", selection.agent.id)] = None
             continue
         prefix = f"{folder}/" if folder else ""
         named.update((prefix + known, None) for known in (*part.first, *part.priorities, *part.pinned))
@@ -114,25 +120,9 @@ def _paths(selection: Selection, part: Part) -> tuple[list[str], set[str]]:
     return [*named, *others[:MOST_DOCUMENTS]], set(named)
 
 
-def _left_out(
-    selection: Selection, part: Part, path: str, document: Document | None, known: set[str], ignored: Ignored
-) -> str:
-    """Return why a document is not for this agent's prompt, or nothing."""
-    name = path.rpartition("/")[2]
-    filters = selection.agent.workspace_files
-    tags = {tag.lower() for tag in filters.include_tags}
-    if path in filters.exclude or name in filters.exclude:
-        return "exclude"
-    if ignored(path):
-        return "ignored"
-    if name in part.without:
-        return "not_for_prompt"
-    if tags and path not in known and not (document and tags & set(document.meta.tags)):
-        return "tag"
-    return ""
-
-
-def _document_section(selection: Selection, part: Part, path: str, document: Document | None) -> Section:
+def _document_section(
+    selection: Selection, part: Part, path: str, document: Document | None, *, is_named: bool = True
+) -> Section:
     """Make the section of one file: its text escaped and wrapped, or the reason why there is none."""
     name = path.rpartition("/")[2]
     section = Section(
@@ -145,6 +135,8 @@ def _document_section(selection: Selection, part: Part, path: str, document: Doc
     section = replace(
         section, private=selection.privacy.covers_document(document), identity=document.identity
     )
+    if reason := selection.left_out(part, path, document, is_named=is_named):
+        return section.out("excluded", reason)
     if document.problem:
         return section.out("unreadable", document.problem)
     for problem in document.warnings:
@@ -204,16 +196,10 @@ def _journal(selection: Selection, part: Part) -> Iterator[Section]:
 def _day_sections(
     selection: Selection, part: Part, day: date, paths: list[str], plain: str
 ) -> Iterator[Section]:
-    ignored = selection.ignored()
     paths = sorted(paths, key=lambda path: (path != plain, path))
     for path, document in zip(paths, selection.reading.documents(paths), strict=True):
         section = _document_section(selection, part, path, document)
-        section = _wrapped(section, part, path, day=day.isoformat())
-        if section.state != "missing" and (
-            reason := _left_out(selection, part, path, document, {path}, ignored)
-        ):
-            section = section.out("excluded", reason)
-        yield section
+        yield _wrapped(section, part, path, day=day.isoformat())
 
 
 def _experience(selection: Selection, part: Part) -> Iterator[Section]:
@@ -258,13 +244,12 @@ def _listing(selection: Selection, part: Part, entry_path: str) -> str:
 
 def _walk(selection: Selection, folder: str) -> list[Entry]:
     """Return the files below a folder, sorted by path; each folder is visited once, so loops end."""
-    ignored = selection.ignored()
     found: list[Entry] = []
     folders = [folder]
     visited: set[str] = set()
     while folders:
         for entry in selection.reading.list(folders.pop()):
-            if ignored(entry.path) or entry.kind not in ("file", "directory"):
+            if selection.ignored(entry.path) or entry.kind not in ("file", "directory"):
                 continue
             if entry.kind == "file":
                 found.append(entry)
@@ -291,11 +276,10 @@ def _visible(selection: Selection, entries: Iterable[Entry]) -> Iterator[Entry]:
 def _skills(selection: Selection, part: Part) -> Iterator[Section]:
     """Yield one line per skill, its name and what it is for."""
     escape = escaper(selection.layout.tags)
-    ignored = selection.ignored()
     lines: list[str] = []
     for skill in find_skills(selection.reading, part.folder):
         path = skill.document.path
-        if ignored(path):
+        if selection.ignored(path):
             continue
         if skill.document.problem:
             yield Section(name=one_line(path), kind="skills").out("unreadable", skill.document.problem)

@@ -1,6 +1,7 @@
 """Prompt templates: the Handlebars subset of the seeds, rendered in one pass.
 
-    {{name}} {{dotted.path}}   {{#if x}}…{{else}}…{{/if}}   {{#unless x}}…{{/unless}}   {{#each xs}}{{this}}{{/each}}
+    {{name}}  {{dotted.path}}  {{#if x}}…{{else}}…{{/if}}  {{#unless x}}…{{/unless}}
+    {{#each items}}{{this}}{{/each}}
 
 Values are inserted literally and never read again, so data cannot act as a template. A block tag alone on its
 line disappears with its line. Nothing is HTML-escaped: this is a prompt.
@@ -31,7 +32,7 @@ class BadTemplate(UsageError):
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(
             f"The template is malformed at line {line}: {problem}",
-            hint="Known tags: {{name}}, {{#if}}, {{else}}, {{#unless}}, {{#each}}, and {{/…}} to close each block.",
+            hint="Tags: {{name}}, {{#if}}, {{else}}, {{#unless}}, {{#each}}, and {{/…}} to close a block.",
         )
         self.line = line
 

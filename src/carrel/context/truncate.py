@@ -46,7 +46,7 @@ class Cut(Struct, frozen=True, kw_only=True):
 
 
 def cut(text: str, limit: int, ruler: Measure, *, keep: Keep, marker: Marker, path: str) -> Cut | None:
-    """Shorten a text so that it takes at most `limit`, marker included; none where not even a character fits."""
+    """Shorten a text to at most `limit`, marker included; none where not even a character fits."""
     whole = ruler.size(text)
     reserved = marker.text(path=path, kept=whole, whole=whole, limit=limit)
     room = limit - ruler.size(marker.before + reserved if keep == "head" else f"{reserved}\n")

@@ -8,7 +8,6 @@ outlive its holder.
 import errno
 import hashlib
 import os
-import secrets
 import stat
 import time
 from collections.abc import Generator, Iterable
@@ -161,7 +160,7 @@ class Directory(Struct, frozen=True):
                 self._remove_if_abandoned(name)
 
     def _made(self, mode: int) -> tuple[str, int]:
-        name = TEMPORARY + secrets.token_hex(8)
+        name = TEMPORARY + os.urandom(8).hex()
         return name, self.disk.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, directory=self.fd)
 
     def _is_ours(self, name: str, fd: int) -> bool:

@@ -97,12 +97,11 @@ class Database:
     def _migrate(self, connection: _Connection) -> None:
         if _version(connection) == len(self._migrations):
             return
+        if _version(connection) > len(self._migrations):
+            raise NewerFormat(self.path or Path(":memory:"), _version(connection))
         connection.execute("BEGIN IMMEDIATE")
         try:
-            version = _version(connection)
-            if version > len(self._migrations):
-                raise NewerFormat(self.path or Path(":memory:"), version)
-            for statement in self._migrations[version:]:
+            for statement in self._migrations[_version(connection) :]:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {len(self._migrations)}")
         except BaseException:

@@ -1,6 +1,6 @@
 """Token counts by content: the table `workspace_files`, and the places where texts were cut.
 
-A count belongs to (digest of the text, tokenizer), so neither an edit nor a change of model leaves a stale one.
+A count belongs to (digest of the text, tokenizer): neither an edit nor a change of model leaves a stale one.
 """
 
 from hashlib import sha256
@@ -25,6 +25,8 @@ _MIGRATIONS = (
     ) STRICT;
     """,
 )
+_KEEP_COUNT = "INSERT OR IGNORE INTO workspace_files (sha256, tokenizer, token_count) VALUES (?, ?, ?)"
+_KEEP_CUT = "INSERT OR IGNORE INTO cuts (sha256, rule, start, stop, kept) VALUES (?, ?, ?, ?, ?)"
 
 Place = tuple[int, int, int]
 """Where a text was cut: first and last character kept, and the tokens between."""
@@ -80,15 +82,9 @@ class TokenCounts:
         try:
             with self._database.transaction():
                 for key, count in self._new_counts.items():
-                    self._database.rows(
-                        "INSERT OR IGNORE INTO workspace_files (sha256, tokenizer, token_count) VALUES (?, ?, ?)",
-                        (key, name, count),
-                    )
+                    self._database.rows(_KEEP_COUNT, (key, name, count))
                 for (key, rule), place in self._new_cuts.items():
-                    self._database.rows(
-                        "INSERT OR IGNORE INTO cuts (sha256, rule, start, stop, kept) VALUES (?, ?, ?, ?, ?)",
-                        (key, rule, *place),
-                    )
+                    self._database.rows(_KEEP_CUT, (key, rule, *place))
                 self._forget_oldest()
         except Unavailable as error:
             self._degrade(error)

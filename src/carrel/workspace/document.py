@@ -16,7 +16,7 @@ DOCUMENT_LIMIT = 2 * 1024 * 1024
 class Document(Struct, frozen=True, kw_only=True):
     """One Markdown file: what it says about itself, its text without that, and how to recognise it.
 
-    `problem` says why there is no text although there is a file; `verbatim` is the text with its front matter.
+    `problem` says why there is no text although there is a file; `verbatim` is the text with front matter.
     """
 
     path: str

@@ -29,7 +29,7 @@ class Identity(Struct, frozen=True, kw_only=True):
 def parse_identity(text: str) -> Identity:
     """Read the fields: bullet optional, bold on either side of the colon, value here or on the next line.
 
-    A value in parentheses is a template's placeholder: skipped, and listed. The last of two equal fields wins.
+    A value in parentheses is a placeholder of a template: skipped, and listed. The last of two wins.
     """
     found: dict[str, str] = {}
     placeholders: list[str] = []

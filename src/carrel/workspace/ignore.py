@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
+from carrel.workspace.document import Reading
+
 IGNORE_FILE = ".carrelignore"
 DEFAULTS = (
     ".*", "node_modules", "__pycache__", "venv", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa*", "id_ed25519*",
@@ -13,8 +15,14 @@ DEFAULTS = (
 Ignored = Callable[[str], bool]
 
 
+def find_rules(reading: Reading) -> Ignored:
+    """Return the rules of a workspace."""
+    document = reading.document(IGNORE_FILE)
+    return ignore_rules(document.verbatim if document else None)
+
+
 def ignore_rules(text: str | None) -> Ignored:
-    """Return the test for a path; lines of the file come after the defaults and may take them back with `!`."""
+    """Return the test for a path; lines of the file follow the defaults and may take them back with `!`."""
     if text is None or not text.strip():
         return _by_default
     from pathspec import GitIgnoreSpec  # noqa: PLC0415 - costs 10 ms, and few workspaces have the file
