@@ -24,7 +24,8 @@ def headline(report: Report) -> str:
     tokens = report.tokens
     share = f"{percent(tokens.used, tokens.window)} of {tokens.window:,} tokens used"
     sign = "" if tokens.exact else " (estimated)"
-    return f"{share}{sign} · {tokens.free:,} left · {report.layout} · agent {report.agent} · {report.scope} scope"
+    place = f"{report.layout} · agent {report.agent} · {report.scope} scope"
+    return f"{share}{sign} · {tokens.free:,} left · {place}"
 
 
 def oneline(report: Report) -> str:
