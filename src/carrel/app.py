@@ -12,14 +12,23 @@ from typing import Self
 
 from msgspec import Struct
 
-from carrel.config import WORKSPACE_FILE, Config, load_config, trust, user_directories
+from carrel import __version__
+from carrel.config import (
+    DETECTED,
+    WORKSPACE_FILE,
+    Config,
+    load_config,
+    read_clock,
+    trust,
+    user_directories,
+)
 from carrel.context.assemble import Assembler, Assembly
 from carrel.context.budget import Budget
 from carrel.context.build import Ground
 from carrel.context.inputs import Inputs
 from carrel.context.select import find_identity
-from carrel.errors import NotFound, Unavailable, UsageError
-from carrel.files import Entry, FileStore, Unreadable, walk
+from carrel.errors import CarrelError, NotFound, Unavailable, UsageError
+from carrel.files import Entry, FileStore, Stale, Unreadable, walk
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
 from carrel.files.paths import clean, valid_id
@@ -34,7 +43,14 @@ from carrel.workspace.counts import TokenCounts
 from carrel.workspace.detect import DEFAULT_LAYOUT, detect_layout
 from carrel.workspace.document import Documents
 from carrel.workspace.layout import Layout, load_layout
-from carrel.workspace.scaffold import Scaffolded, scaffold
+from carrel.workspace.manifest import (
+    MANIFEST_FILE,
+    MANIFEST_LIMIT,
+    Manifest,
+    new_manifest,
+    parse_manifest,
+)
+from carrel.workspace.scaffold import Scaffolded, restore_squad, scaffold
 from carrel.workspace.scope import Scope, parse_scope, read_scoped
 
 STATE_FOLDER = ".carrel"
@@ -81,6 +97,18 @@ class CannotMakeWorkspace(UsageError):
         )
 
 
+class NoManifest(NotFound):
+    """There is nothing to restore from."""
+
+    code = "no_manifest"
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(
+            f"{root} has neither {MANIFEST_FILE} nor {WORKSPACE_FILE}.",
+            hint="`carrel init` makes a new workspace.",
+        )
+
+
 class Places(Struct, frozen=True, kw_only=True):
     """Where a workspace's own cache and state are kept.
 
@@ -99,13 +127,23 @@ class Workspace:
     """
 
     def __init__(
-        self, *, root: Path, files: FileStore, config: Config, agent: AgentSettings, places: Places
+        self,
+        *,
+        root: Path,
+        files: FileStore,
+        config: Config,
+        agent: AgentSettings,
+        places: Places,
+        manifest: Manifest | None = None,
+        noticed: tuple[Finding, ...] = (),
     ) -> None:
         self.root = root
         self.files = files
         self.config = config
         self.agent = agent
+        self.manifest = manifest
         self._places = places
+        self._noticed = noticed
 
     @classmethod
     def open(
@@ -120,18 +158,29 @@ class Workspace:
         environ = os.environ if environ is None else environ
         root = Path(os.path.abspath(path))  # noqa: PTH100 - links in the path stay as the user wrote them
         files = LocalFiles(root)
+        manifest, noticed = _manifest(files)
         config = load_config(
             root,
             _settings_text(files),
             environ=environ,
             directories=user_directories(environ),
+            manifest=(MANIFEST_FILE, manifest.settings()) if manifest else None,
             flags={"layout": layout},
+            detect_layout=lambda: detect_layout(files, str(root)),
         )
         chosen = pick_agent(config.settings, agent)
         if chosen.workspace:
             root = Path(os.path.abspath(root / chosen.workspace))  # noqa: PTH100 - as above
             files = LocalFiles(root)
-        return cls(root=root, files=files, config=config, agent=chosen, places=_places(root, config))
+        return cls(
+            root=root,
+            files=files,
+            config=config,
+            agent=chosen,
+            places=_places(root, config),
+            manifest=manifest,
+            noticed=noticed,
+        )
 
     @classmethod
     def init(
@@ -146,8 +195,29 @@ class Workspace:
         except OSError as error:
             raise CannotMakeWorkspace(root, error) from error
         files = LocalFiles(root)
-        made = scaffold(files, layout)
-        trust(root, _settings_text(files), user_directories(environ))
+        extra: list[tuple[str, bytes]] = []
+        if layout == "squad":
+            now = read_clock(environ).now()
+            extra.append((MANIFEST_FILE, new_manifest(root.name, now, __version__)))
+        made = scaffold(files, layout, extra)
+        _adopt(root, files, environ)
+        return made
+
+    @classmethod
+    def restore(cls, path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> Scaffolded:
+        """Bring back a workspace from its manifest: what is missing is made, what exists is kept."""
+        environ = os.environ if environ is None else environ
+        root = Path(os.path.abspath(path))  # noqa: PTH100 - as above
+        files = LocalFiles(root)
+        content = files.read(MANIFEST_FILE, limit=MANIFEST_LIMIT)
+        if content is not None:
+            made = restore_squad(files, parse_manifest(content.data))
+        elif _settings_text(files) is not None:
+            with cls.open(root, environ=environ) as workspace:
+                made = scaffold(files, workspace.layout.name)
+        else:
+            raise NoManifest(root)
+        _adopt(root, files, environ)
         return made
 
     @classmethod
@@ -155,13 +225,15 @@ class Workspace:
         """Let a workspace's own settings name models, paths and commands from now on."""
         environ = os.environ if environ is None else environ
         root = Path(os.path.abspath(path))  # noqa: PTH100 - as above
-        trust(root, _settings_text(LocalFiles(root)), user_directories(environ))
+        _adopt(root, LocalFiles(root), environ)
 
     @cached_property
     def layout(self) -> Layout:
         """The layout: as the settings say, else as remembered, else as the files give away."""
         named = self.config.settings.layout
-        return load_layout(named or self._detected())
+        if named is not None and self.config.origins["layout"] != DETECTED:
+            return load_layout(named)
+        return load_layout(self._remembered(named))
 
     @cached_property
     def records(self) -> Records:
@@ -186,6 +258,8 @@ class Workspace:
                 namespaces=Documents(_namespace_files(self._places.namespaces)),
                 counts=self.counts,
                 location=str(self.root),
+                os_name=self.config.os_name,
+                title=self.manifest.squad_name if self.manifest else "",
             )
         )
 
@@ -219,7 +293,8 @@ class Workspace:
         """Look the whole workspace over."""
         reading = self.assembler.ground.documents.reading()
         identity = find_identity(reading, self.layout)
-        return examine(self.files, self.layout, self.assemble().report, identity, self.config.findings)
+        known = (*self._noticed, *self.config.findings)
+        return examine(self.files, self.layout, self.assemble().report, identity, known)
 
     def read(self, path: str, *, scope: str = Scope.MAIN) -> str | None:
         """Return the text of a file, none when there is none; shared scope is refused what it may not see."""
@@ -292,16 +367,15 @@ class Workspace:
             query=query,
         )
 
-    def _detected(self) -> str:
-        """Return the remembered layout, else detect it and remember: a new file must not change its kind."""
+    def _remembered(self, detected: str | None) -> str:
+        """Return the layout of earlier, else the detected one: a new file must not change its kind."""
         if self._records_path.exists() and (known := self.records.layout()):
             return known
-        found = detect_layout(self.files)
-        if found is None:
+        if detected is None:
             return DEFAULT_LAYOUT
         with suppress(Unavailable):  # a machine that cannot remember detects again
-            self.records.remember_layout(found)
-        return found
+            self.records.remember_layout(detected)
+        return detected
 
     def _files_below(self, folder: str) -> Sequence[str]:
         found = walk(self.files, folder, skip=lambda entry: entry.kind not in ("file", "directory"))
@@ -327,6 +401,31 @@ def find_workspace(start: Path) -> Path:
             return folder
     hidden = start / ".agentscope" / "workspace"
     return hidden if hidden.is_dir() else start
+
+
+def _manifest(files: FileStore) -> tuple[Manifest | None, tuple[Finding, ...]]:
+    """Return the squad's manifest; a damaged one is a finding, since the files can still be read."""
+    try:
+        content = files.read(MANIFEST_FILE, limit=MANIFEST_LIMIT)
+        return (parse_manifest(content.data) if content else None), ()
+    except CarrelError as error:
+        finding = Finding(
+            code="corrupt_metadata",
+            path=MANIFEST_FILE,
+            message=error.message,
+            severity="error",
+            hint=error.hint,
+        )
+        return None, (finding,)
+
+
+def _adopt(root: Path, files: FileStore, environ: Mapping[str, str]) -> None:
+    """Trust a workspace as it is now, and keep what Carrel puts into it out of git."""
+    with suppress(Stale):
+        files.write(f"{STATE_FOLDER}/.gitignore", b"*\n", expect=None)
+    manifest, _ = _manifest(files)
+    given = manifest.settings() if manifest else None
+    trust(root, _settings_text(files), user_directories(environ), manifest=given)
 
 
 def _settings_text(files: FileStore) -> str | None:

@@ -61,7 +61,7 @@ def _show(workspace: Workspace) -> None:
     _heading("3. What it costs, and what stays cached between calls")
     _picture(workspace.assemble("demo", "And her address?"))
     _heading("4. The same with room for 200 tokens a file: what is cut is marked and reported")
-    tight = Budget(file=200, total=150_000, overflow="exclude")
+    tight = Budget(file=200)
     _picture(workspace.assemble(query="And her address?", budget=tight))
     _heading("5. The same in a group chat: the owner's files stay with the owner")
     _picture(workspace.assemble(query="Which phone does Ana use?", scope="shared"))

@@ -5,7 +5,7 @@ settings count only after `trust`.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
@@ -24,6 +24,7 @@ from carrel.settings import BadSetting, Given, Key, Settings, leaves, specs
 from carrel.settings.parse import build, parse
 
 __all__ = [
+    "DETECTED",
     "WORKSPACE_FILE",
     "Config",
     "UnreadableConfig",
@@ -33,11 +34,15 @@ __all__ = [
     "effective",
     "is_trusted",
     "load_config",
+    "read_clock",
     "trust",
     "user_directories",
 ]
 
 SCHEMA_VERSION = 1
+DETECTED = "detected"
+"""The origin of a layout that nobody named."""
+
 Source = tuple[str, Given]
 
 
@@ -70,22 +75,28 @@ def load_config(
     *,
     environ: Mapping[str, str],
     directories: UserDirectories,
+    manifest: Source | None = None,
     flags: Mapping[str, object] | None = None,
     detect_layout: Callable[[], str | None] = lambda: None,
 ) -> Config:
     """Merge every source into the settings in force.
 
     `workspace_text` is the text of the workspace's carrel.yaml, None when there is none: only the file layer
-    opens it. `flags` maps keys such as `model.name` to values, None meaning not given. `detect_layout` is
-    asked when nobody names the layout.
+    opens it. `manifest` is what a squad's own file says, weaker than carrel.yaml and no more trusted. `flags`
+    maps keys such as `model.name` to values, None meaning not given. `detect_layout` is asked when nobody
+    names the layout.
     """
     outer = [*_from_environment(environ), *_from_flags(flags or {})]
     inner = _from_files(workspace_text, directories, outer, detect_layout)
-    trusted, known, findings = look_up(root, dict(inner).get(WORKSPACE_FILE, {}), directories)
+    own = {WORKSPACE_FILE: dict(inner).get(WORKSPACE_FILE, {})}
+    if manifest is not None:
+        inner.insert(len(inner) - (WORKSPACE_FILE in dict(inner)), manifest)
+        own = dict((manifest,)) | own
+    trusted, known, findings = look_up(root, _merged(own.values()), directories)
     merged: Given = {}
     origins: dict[Key, str] = {}
     for origin, given in [*inner, *outer]:
-        held = given if trusted or origin != WORKSPACE_FILE else without_sensitive(given)
+        held = given if trusted or origin not in own else without_sensitive(given)
         merged |= held
         origins |= dict.fromkeys(held, origin)
     settings = build(merged)
@@ -95,10 +106,17 @@ def load_config(
         findings=findings,
         trusted=trusted,
         known=known,
-        clock=_clock(environ.get("CARREL_NOW", "")),
+        clock=read_clock(environ),
         os_name=environ.get("CARREL_OS") or os.uname().sysname,
         directories=directories,
     )
+
+
+def _merged(sources: Iterable[Given]) -> Given:
+    merged: Given = {}
+    for given in sources:
+        merged |= given
+    return merged
 
 
 def _from_files(
@@ -120,7 +138,7 @@ def _from_files(
     layout = next((name for name in reversed(named) if isinstance(name, str)), None)
     sources: list[Source] = []
     if layout is None and (layout := detect_layout()):
-        sources.append(("detected", {("layout",): layout}))
+        sources.append((DETECTED, {("layout",): layout}))
     for origin, (data, lines) in loaded.items():
         sources.append((origin, parse(data, layout=layout, source=origin, lines=lines)))
     return sources
@@ -161,8 +179,9 @@ def _nested(names: Key, value: object) -> object:
     return reduce(lambda inner, name: {name: inner}, reversed(names), plain)
 
 
-def _clock(text: str) -> Clock:
+def read_clock(environ: Mapping[str, str]) -> Clock:
     """Stand still at CARREL_NOW if it is given; a time without a zone is UTC."""
+    text = environ.get("CARREL_NOW", "")
     if not text:
         return SystemClock()
     try:

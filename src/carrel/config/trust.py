@@ -37,9 +37,12 @@ class NewerTrustFile(Conflict):
         super().__init__(f"{path} has a newer format.", hint="Update Carrel, then trust the workspace again.")
 
 
-def trust(root: Path, workspace_text: str | None, directories: UserDirectories) -> None:
-    """Approve a workspace with the sensitive settings its file has now; durable when this returns."""
-    _record(root, directories, _digest(_sensitive(_parsed(workspace_text))))
+def trust(
+    root: Path, workspace_text: str | None, directories: UserDirectories, *, manifest: Given | None = None
+) -> None:
+    """Approve a workspace with the sensitive settings its own files have now; durable when this returns."""
+    given = (manifest or {}) | _parsed(workspace_text)
+    _record(root, directories, _digest(_sensitive(given)))
 
 
 def distrust(root: Path, directories: UserDirectories) -> None:

@@ -76,7 +76,7 @@ class Assembler:
         `frozen` holds what the session keeps from its beginning, `before` what its last call sent.
         """
         draft = _Draft()
-        budget = budget or self.default_budget()
+        budget = self._budget(budget or Budget())
         for number, spec in enumerate(self.ground.layout.messages):
             if spec.history:
                 self._add_history(draft, inputs)
@@ -92,13 +92,15 @@ class Assembler:
             messages=tuple(draft.messages), report=self._report(draft, inputs, before), frozen=draft.frozen
         )
 
-    def default_budget(self) -> Budget:
-        """Return the limits in force: the settings' where they say something, else the layout's."""
-        limits, budgets = self.ground.layout.limits, self.ground.settings.budgets
+    def _budget(self, given: Budget) -> Budget:
+        """Fill in what was not given: as the settings say, else the layout."""
+        layout, agent, settings = self.ground.layout, self.ground.agent, self.ground.settings.budgets
+        memory_room = _first(agent.memory_tokens, settings.memory_tokens)
+        total = memory_room if layout.overflow == "rest" else layout.limits.total
         return Budget(
-            file=limits.file if budgets.file is None else budgets.file,
-            total=limits.total if budgets.total is None else budgets.total,
-            overflow=self.ground.layout.overflow,
+            file=_first(given.file, settings.file, layout.limits.file),
+            total=_first(given.total, settings.total, total),
+            memory=_first(given.memory, agent.memory.max_tokens),
         )
 
     def _message(
@@ -113,18 +115,20 @@ class Assembler:
             if key not in self._for_process:
                 self._for_process[key] = build(self.ground, spec, inputs, budget, rendered)[0]
             return self._for_process[key]
-        key = (number, inputs.scope, budget, inputs.today, rendered, self._memory_in_prompt(inputs))
+        key = (number, inputs.scope, budget, inputs.today, rendered, self._said_in(spec, inputs))
         built = self._memo.get(key)
         if built is None:
             built, readings = build(self.ground, spec, inputs, budget, rendered)
             self._memo.put(key, built, readings)
         return built
 
-    def _memory_in_prompt(self, inputs: Inputs) -> tuple[str, ...]:
-        """Return what of this call's recall the prompt depends on."""
+    def _said_in(self, spec: MessageSpec, inputs: Inputs) -> tuple[str | None, ...]:
+        """Return what of this call, beside the day, a message may say: session, and recall in the prompt."""
+        names_session = any("{session}" in line for part in spec.parts for line in part.lines)
+        session = inputs.session if names_session else None
         if "memory" not in parse_template(self.ground.agent.system_prompt_template).uses:
-            return ()
-        return tuple(recall_lines(self.ground.layout, inputs.recall))
+            return (session,)
+        return (session, *recall_lines(self.ground.layout, inputs.recall))
 
     def _add_history(self, draft: _Draft, inputs: Inputs) -> None:
         for number, message in enumerate(inputs.history, 1):
@@ -194,3 +198,7 @@ class Assembler:
             message = f"{tokens.used:,} tokens do not fit the window of {tokens.window:,}."
             warnings.append(Finding(code="over_window", message=message, severity="error"))
         return tokens, name
+
+
+def _first(*values: int | None) -> int | None:
+    return next((value for value in values if value is not None), None)

@@ -9,22 +9,39 @@ from carrel.context.section import Section
 from carrel.workspace.layout import Overflow
 
 Shorten = Callable[[Section, int], Section | None]
-"""Cuts a section to a limit; none where not even a character of it fits beside the marker."""
+"""Cuts a section to a limit; none where not even a character of it fits."""
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """Room for one section and for all that are counted, in the layout's unit; none means no limit."""
+    """Room for one section, for all that are counted, and for an agent's memory.
 
-    file: int | None
-    total: int | None
-    overflow: Overflow
+    `file` and `total` are in the layout's unit, `memory` in tokens. What is none is as the settings say, else
+    the layout; where that says nothing either, there is no limit.
+    """
+
+    file: int | None = None
+    total: int | None = None
+    memory: int | None = None
 
 
-def fit(sections: Sequence[Section], budget: Budget, shorten: Shorten) -> tuple[Section, ...]:
+def split(total: int) -> tuple[int, int]:
+    """Share memory tokens between experience and project, 60 to 40; from two on neither gets nothing."""
+    first = min((3 * total + 4) // 5, total - 1) if total > 1 else max(total, 0)
+    return first, max(total, 0) - first
+
+
+def fit(
+    sections: Sequence[Section], budget: Budget, overflow: Overflow, shorten: Shorten
+) -> tuple[Section, ...]:
     """Apply the limits; every section comes back, in the same order, with the state it ended in."""
-    rule = _fit_excluding if budget.overflow == "exclude" else _fit_truncating
-    limited = [replace(s, limit=None if s.unlimited else budget.file) for s in sections]
-    return tuple(rule(limited, budget, shorten))
+    limited = [replace(section, limit=_limit(section, budget)) for section in sections]
+    return tuple(_RULES[overflow](limited, budget, shorten))
+
+
+def _limit(section: Section, budget: Budget) -> int | None:
+    if section.share and budget.memory is not None:
+        return split(budget.memory)[section.share - 1]
+    return None if section.unlimited else budget.file
 
 
 def _fit_excluding(sections: Sequence[Section], budget: Budget, shorten: Shorten) -> list[Section]:
@@ -66,6 +83,18 @@ def _fit_truncating(sections: Sequence[Section], budget: Budget, shorten: Shorte
     return fitted
 
 
+def _fit_rest(sections: Sequence[Section], budget: Budget, shorten: Shorten) -> list[Section]:
+    """Take all sections whole but those that get the rest: they are cut to what the counted ones leave."""
+    if budget.total is None:
+        return list(sections)
+    taken = sum(s.size for s in sections if s.kept and s.counted and not s.rest)
+    left = max(budget.total - taken, 0)
+    return [
+        _limited(replace(section, limit=left), left, shorten, "total") if section.rest else section
+        for section in sections
+    ]
+
+
 def _limited(section: Section, limit: int | None, shorten: Shorten, reason: str) -> Section:
     if not section.kept or limit is None or section.size <= limit:
         return section
@@ -73,3 +102,10 @@ def _limited(section: Section, limit: int | None, shorten: Shorten, reason: str)
     if cut is None:
         return section.out("excluded", "no_room")
     return replace(cut, state="truncated", reason=reason)
+
+
+_RULES: dict[Overflow, Callable[[Sequence[Section], Budget, Shorten], list[Section]]] = {
+    "exclude": _fit_excluding,
+    "truncate": _fit_truncating,
+    "rest": _fit_rest,
+}

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from carrel.context.budget import Budget, fit
 from carrel.context.inputs import Inputs
-from carrel.context.render import escaper, wrap
+from carrel.context.render import escaper, one_line, wrap
 from carrel.context.report import Row
-from carrel.context.rulers import CharacterRuler, TokenRuler
+from carrel.context.rulers import Ruler, ruler_for
 from carrel.context.section import Section
 from carrel.context.select import Selection, find_identity
 from carrel.context.template import Values
@@ -38,6 +38,9 @@ class Ground(Struct, frozen=True, kw_only=True):
     counts: TokenCounts
     location: str
     """The absolute path of the workspace, links unresolved."""
+    os_name: str = ""
+    title: str = ""
+    """What its manifest calls the workspace."""
 
     @property
     def directory(self) -> str:
@@ -45,9 +48,9 @@ class Ground(Struct, frozen=True, kw_only=True):
         return self.location.rstrip("/").rpartition("/")[2]
 
     @property
-    def ruler(self) -> TokenRuler | CharacterRuler:
+    def ruler(self) -> Ruler:
         """What the layout's limits are counted with."""
-        return TokenRuler(self.counts) if self.layout.unit == "tokens" else CharacterRuler()
+        return ruler_for(self.layout.unit, self.counts)
 
 
 class Built(Struct, frozen=True, kw_only=True):
@@ -80,10 +83,10 @@ def build(
     sections = [_measured(ground, section) for section in selection.sections(spec.parts)]
     hidden = 0
     if inputs.scope is Scope.SHARED:
-        everything = _fit(ground, sections, budget)
+        everything = _fit(ground, spec, sections, budget)
         hidden = selection.withheld + sum(section.private and section.kept for section in everything)
         sections = [section for section in sections if not section.private]
-    texts, rows = _render(ground, spec, _fit(ground, sections, budget))
+    texts, rows = _render(ground, spec, _framed(spec, _fit(ground, spec, sections, budget)))
     built = Built(
         texts=texts,
         rows=rows,
@@ -107,6 +110,7 @@ def _selection(ground: Ground, inputs: Inputs, rendered: frozenset[str]) -> Sele
         privacy=Privacy(ground.layout, lambda: private_identities(reading, ground.layout)),
         ignored=find_rules(reading),
         values=_values(ground, inputs, name),
+        facts=_facts(ground, inputs, name),
         rendered=set(rendered),
     )
 
@@ -130,6 +134,19 @@ def _values(ground: Ground, inputs: Inputs, name: str) -> Values:
     }
 
 
+def _facts(ground: Ground, inputs: Inputs, name: str) -> dict[str, str]:
+    escape = escaper(ground.layout.tags)
+    own = {
+        "os": ground.os_name,
+        "location": ground.location,
+        "squad": ground.title or ground.directory,
+        "workspace": ground.settings.workspace.name or ground.directory,
+        "agent": ground.agent.id,
+        "agent_name": name,
+    }
+    return inputs.facts() | {key: escape(one_line(value)) for key, value in own.items()}
+
+
 def _measured(ground: Ground, section: Section) -> Section:
     if not section.kept:
         return section
@@ -137,16 +154,32 @@ def _measured(ground: Ground, section: Section) -> Section:
     return replace(section, size=size, raw_tokens=ground.counts.count(section.text))
 
 
-def _fit(ground: Ground, sections: Sequence[Section], budget: Budget) -> tuple[Section, ...]:
-    marker = Marker(pattern=ground.layout.marker, before=ground.layout.before_marker)
-    escape = escaper(ground.layout.tags)
-    ruler = ground.ruler
+def _fit(
+    ground: Ground, spec: MessageSpec, sections: Sequence[Section], budget: Budget
+) -> tuple[Section, ...]:
+    layout, ruler = ground.layout, ground.ruler
+    marker = Marker(pattern=layout.marker, before=layout.before_marker, may_lack=layout.bare_cut)
+    escape = escaper(layout.tags)
+    if spec.total == "memory":
+        budget = replace(budget, total=budget.memory)
 
     def shorten(section: Section, limit: int) -> Section | None:
         cut = ruler.cut(section.text, limit, keep=section.keep, marker=marker, path=escape(section.name))
         return replace(section, text=cut.text, size=ruler.size(cut.text)) if cut else None
 
-    return fit(sections, budget, shorten)
+    return fit(sections, budget, spec.overflow or layout.overflow, shorten)
+
+
+def _framed(spec: MessageSpec, sections: Sequence[Section]) -> list[Section]:
+    """Add the tags that are always there to where nothing stands between them."""
+    framed: list[Section] = []
+    for number, part in enumerate(spec.parts):
+        own = [section for section in sections if section.part == number]
+        framed.extend(own)
+        if part.always and not any(section.kept for section in own):
+            name = part.open.strip("<>")
+            framed.append(Section(name=name, kind="frame", part=number, open=part.open + part.close))
+    return framed
 
 
 def _render(
@@ -155,14 +188,14 @@ def _render(
     """Return the texts of a message and the rows of all its sections."""
     texts: list[str] = []
     rows: list[Row] = []
-    led: set[int] = set()
+    led: set[str] = set()
     for section in sections:
         text = None
         if section.kept:
             part = spec.parts[section.part]
             gap = (spec.gap if part.gap is None else part.gap) if texts and not spec.each else ""
-            lead = "" if section.part in led else part.lead
-            led.add(section.part)
+            lead = "" if part.lead in led else part.lead
+            led.add(part.lead)
             text = gap + lead + wrap(section.text + section.after, section.open, section.close)
             texts.append(text)
         rows.append(row_of(section, text, ground.counts))

@@ -7,6 +7,9 @@ from msgspec import Struct
 from carrel.sessions.message import Message
 from carrel.workspace.scope import Scope
 
+# Not from the locale: the same inputs give the same bytes on any machine.
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
 
 class Recalled(Struct, frozen=True, kw_only=True):
     """One hit that recall offers to the prompt."""
@@ -34,6 +37,15 @@ class Inputs(Struct, frozen=True, kw_only=True):
     def today(self) -> date:
         """The day in the workspace's time zone."""
         return self.now.date()
+
+    def facts(self) -> dict[str, str]:
+        """Return what a layout's own lines may say of the call."""
+        return {
+            "date": self.today.isoformat(),
+            "weekday": _WEEKDAYS[self.today.weekday()],
+            "time_zone": self.time_zone,
+            "session": self.session or "",
+        }
 
     def last_days(self, count: int) -> list[date]:
         """Return today and the days before it, newest first."""

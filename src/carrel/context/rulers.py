@@ -1,11 +1,24 @@
-"""Rulers: the units that limits are counted in."""
+"""Rulers: the units that limits are counted in, and the cut that each layout's unit calls for."""
 
 from collections.abc import Callable
 from hashlib import sha256
+from typing import Protocol
 
-from carrel.context.truncate import Cut, Marker, cut, finish
+from carrel.context.truncate import Cut, Marker, cut, cut_exactly, cut_middle, finish
 from carrel.workspace.counts import NO_PLACE, TokenCounts
-from carrel.workspace.layout import Keep
+from carrel.workspace.layout import Keep, Unit
+
+
+class Ruler(Protocol):
+    """Measures and cuts in one unit."""
+
+    def size(self, text: str) -> int:
+        """Return how much room a text takes."""
+        ...
+
+    def cut(self, text: str, limit: int, *, keep: Keep, marker: Marker, path: str) -> Cut | None:
+        """Shorten a text to a limit; none where not even a character of it fits."""
+        ...
 
 
 class CharacterRuler:
@@ -21,8 +34,23 @@ class CharacterRuler:
         return int
 
     def cut(self, text: str, limit: int, *, keep: Keep, marker: Marker, path: str) -> Cut | None:
-        """Cut as `truncate.cut` does."""
+        """Cut at one end, or where both are kept in the middle."""
+        if keep == "both":
+            return cut_middle(text, limit, marker=marker, path=path)
         return cut(text, limit, self, keep=keep, marker=marker, path=path)
+
+
+class QuarterRuler:
+    """Takes four characters for a token, rounded down."""
+
+    def size(self, text: str) -> int:
+        """Return a quarter of the code points."""
+        return len(text) // 4
+
+    def cut(self, text: str, limit: int, *, keep: Keep, marker: Marker, path: str) -> Cut:
+        """Cut exactly, without looking for a better place."""
+        del keep
+        return cut_exactly(text, limit * 4, marker=marker, path=path)
 
 
 class TokenRuler:
@@ -41,7 +69,7 @@ class TokenRuler:
         ids = tokenizer.encode(text)
 
         def covered(count: int) -> int:
-            chosen = ids[:count] if keep == "head" else ids[len(ids) - count :]
+            chosen = ids[:count] if keep == "head" else ids[max(len(ids) - count, 0) :]
             return len(tokenizer.decode(chosen).decode("utf-8", "ignore"))
 
         return covered
@@ -52,11 +80,19 @@ class TokenRuler:
         known = self._counts.place(text, rule)
         if known is None:
             done = cut(text, limit, self, keep=keep, marker=marker, path=path)
-            self._counts.keep_place(text, rule, (done.start, done.end, done.kept) if done else NO_PLACE)
+            self._counts.keep_place(text, rule, (*done.spans[0], done.marked) if done else NO_PLACE)
             return done
         if known == NO_PLACE:
             return None
-        start, end, kept = known
-        line = marker.text(path=path, kept=kept, whole=self.size(text), limit=limit)
-        finished = finish(text[start:end], line, keep=keep, before=marker.before)
-        return Cut(start=start, end=end, kept=kept, text=finished)
+        span = (known[0], known[1])
+        if not known[2]:
+            return Cut(text=text[span[0] : span[1]], spans=(span,), marked=False)
+        finished = finish(text, span, self, keep=keep, marker=marker, path=path, limit=limit)
+        return Cut(text=finished, spans=(span,))
+
+
+def ruler_for(unit: Unit, counts: TokenCounts) -> Ruler:
+    """Return the ruler of a unit."""
+    if unit == "tokens":
+        return TokenRuler(counts)
+    return CharacterRuler() if unit == "characters" else QuarterRuler()

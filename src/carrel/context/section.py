@@ -28,6 +28,8 @@ class Section(Struct, frozen=True, kw_only=True):
     pinned: bool = False
     counted: bool = True
     unlimited: bool = False
+    rest: bool = False
+    share: int = 0
     size: int = 0
     limit: int | None = None
     raw_tokens: int = 0

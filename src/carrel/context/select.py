@@ -1,9 +1,10 @@
 """Selection: a message's parts become sections, in order, each with a verdict that needs no budget."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from fnmatch import fnmatchcase
+from itertools import count
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,6 +41,8 @@ class Selection(Struct, kw_only=True):
     privacy: Privacy
     ignored: Ignored
     values: Values
+    facts: Mapping[str, str]
+    """What the layout's own texts may say: names, the date, the place."""
     rendered: set[str]
     withheld: int = 0
     warnings: list[Finding] = []
@@ -50,6 +53,10 @@ class Selection(Struct, kw_only=True):
         for number, part in enumerate(parts):
             found.extend(replace(section, part=number) for section in _SOURCES[part.kind](self, part))
         return [self._once(section) for section in found]
+
+    def escape(self, text: str) -> str:
+        """Return a text that cannot forge one of the layout's tags."""
+        return escaper((*self.layout.tags, *_additional_tags(self)))(text)
 
     def warn(self, code: str, message: str, path: str | None = None) -> None:
         """Note something that the report should say."""
@@ -126,10 +133,16 @@ def _document_section(
     """Make the section of one file: its text escaped and wrapped, or the reason why there is none."""
     name = path.rpartition("/")[2]
     section = Section(
-        name=one_line(path), kind=_KINDS[part.kind], keep=part.keep, pinned=name in part.pinned,
-        counted=part.counted and not part.unlimited, unlimited=part.unlimited,
+        name=one_line(path),
+        kind=_KINDS[part.kind],
+        keep=part.keep,
+        pinned=name in part.pinned,
+        counted=part.counted,
+        unlimited=part.unlimited,
+        rest=part.rest,
+        share=part.share,
         private=selection.privacy.covers_name(path),
-    )  # fmt: skip
+    )
     if document is None:
         return section.out("missing", "")
     section = replace(
@@ -145,14 +158,19 @@ def _document_section(
     if not text.strip():
         return section.out("excluded", "empty")
     _watch_headings(selection, section.name, text)
-    return _wrapped(replace(section, text=escaper(selection.layout.tags)(text)), part, path)
+    return _wrapped(replace(section, text=selection.escape(text)), part, path)
 
 
-def _wrapped(section: Section, part: Part, path: str = "", *, title: str = "", day: str = "") -> Section:
+def _wrapped(
+    section: Section, part: Part, path: str = "", *, title: str = "", day: str = "", tag: str = ""
+) -> Section:
     """Return a section with the part's opening and closing lines."""
-    stem = one_line(path.rpartition("/")[2].removesuffix(".md"))
-    values = {"path": attribute(path), "title": attribute(title), "date": attribute(day), "stem": stem}
-    return replace(section, open=part.open.format_map(values), close=part.close)
+    name = one_line(path.rpartition("/")[2])
+    values = {"path": attribute(path), "date": attribute(day), "tag": tag}
+    # A heading ends with its line, an attribute with its quote: each needs its own kind of care.
+    values["title"] = attribute(title) if '"{title}"' in part.open else one_line(title)
+    values |= {"name": name, "stem": name.removesuffix(".md")}
+    return replace(section, open=part.open.format_map(values), close=part.close.format_map(values))
 
 
 def _text(selection: Selection, part: Part, document: Document) -> str:
@@ -202,6 +220,18 @@ def _day_sections(
         yield _wrapped(section, part, path, day=day.isoformat())
 
 
+def _project(selection: Selection, part: Part) -> Iterator[Section]:
+    """Yield the agent's notebooks in this workspace as one section, for which they compete together."""
+    found = list(_documents(selection, part))
+    kept = [section for section in found if section.kept]
+    yield from (section for section in found if not section.kept)
+    if kept and not selection.agent.memory_enabled:
+        yield kept[0].out("excluded", "memory_off")
+    elif kept:
+        text = "\n\n".join(section.text for section in kept)
+        yield replace(kept[0], name=", ".join(section.name for section in kept), text=text)
+
+
 def _experience(selection: Selection, part: Part) -> Iterator[Section]:
     """Yield what the agent learnt elsewhere, from its own namespace outside the workspace."""
     document = selection.namespaces.document(selection.namespace.path)
@@ -209,7 +239,54 @@ def _experience(selection: Selection, part: Part) -> Iterator[Section]:
     if document is not None:
         title = str(document.meta.extra.get("title") or title)
     section = _document_section(selection, part, selection.namespace.path, document)
-    yield _wrapped(replace(section, name=one_line(title), private=True), part, title=title)
+    section = _wrapped(replace(section, name=one_line(title), private=True), part, title=title)
+    if section.kept and not selection.agent.memory_enabled:
+        section = section.out("excluded", "memory_off")
+    yield section
+
+
+def _namespaces(selection: Selection, part: Part) -> Iterator[Section]:
+    """Yield the namespaces that are switched on for everyone, by title; the agent's own is not repeated."""
+    paths = [e.path for e in selection.namespaces.list("") if e.path != selection.namespace.path]
+    documents = selection.namespaces.documents([path for path in paths if path.endswith(".md")])
+    enabled = [d for d in documents if d is not None and d.meta.extra.get("enabled") is True]
+    titled = [(str(d.meta.extra.get("title") or d.path), d) for d in enabled]
+    for title, document in sorted(titled, key=lambda pair: (pair[0], pair[1].path)):
+        section = _document_section(selection, part, document.path, document)
+        yield _wrapped(replace(section, name=one_line(title), private=True), part, title=title)
+
+
+def _additional(selection: Selection, part: Part) -> Iterator[Section]:
+    """Yield the files that the agent's settings add, each in a tag made of its path."""
+    paths = selection.agent.additional_context_files
+    documents = selection.reading.documents(paths)
+    for path, document, tag in zip(paths, documents, _additional_tags(selection), strict=True):
+        yield _wrapped(_document_section(selection, part, path, document), part, path, tag=tag)
+
+
+def _additional_tags(selection: Selection) -> list[str]:
+    """Return a tag for each additional file; one that is taken gets a number."""
+    if not any(part.kind == "additional" for m in selection.layout.messages for part in m.parts):
+        return []
+    taken = set(selection.layout.tags)
+    tags: list[str] = []
+    for path in selection.agent.additional_context_files:
+        plain = re.sub(r"[^A-Za-z0-9._-]", "_", path)
+        numbered = (plain if n == 1 else f"{plain}_{n}" for n in count(1))
+        tags.append(next(tag for tag in numbered if tag not in taken))
+        taken.add(tags[-1])
+    return tags
+
+
+def _text_part(selection: Selection, part: Part) -> Iterator[Section]:
+    """Yield a text of the layout's own."""
+    lines = (line for line in part.lines if selection.inputs.session or "{session}" not in line)
+    text = "\n".join(line.format_map(selection.facts) for line in lines)
+    if any("{date}" in line or "{session}" in line for line in part.lines):
+        selection.warn(
+            "volatile_prefix", f"The {part.name} stands before the files and breaks the cache each session."
+        )
+    yield Section(name=part.name, kind="text", text=text, counted=part.counted, unlimited=True)
 
 
 def _knowledge(selection: Selection, part: Part) -> Iterator[Section]:
@@ -218,13 +295,19 @@ def _knowledge(selection: Selection, part: Part) -> Iterator[Section]:
     section = _document_section(selection, part, path, selection.reading.document(path))
     listing = _listing(selection, part, path)
     alone = not section.kept or (section.private and selection.inputs.scope is Scope.SHARED)
+    if not alone and part.unlimited:  # the list counts like the text it follows
+        yield replace(section, text=f"{section.text}\n\n{listing}" if listing else section.text)
+        return
     if not alone:
         yield replace(section, after=f"\n\n{listing}" if listing else "")
         return
     if section.state != "missing" or not listing:
         yield section
     if listing:
-        yield _wrapped(Section(name=part.folder, kind="knowledge", after=listing, counted=False), part)
+        listed = Section(
+            name=part.folder, kind="knowledge", text=listing, counted=part.counted, unlimited=True
+        )
+        yield _wrapped(listed, part)
 
 
 def _listing(selection: Selection, part: Part, entry_path: str) -> str:
@@ -234,8 +317,7 @@ def _listing(selection: Selection, part: Part, entry_path: str) -> str:
         entries = list(_visible(selection, entries))
     if not entries:
         return ""
-    escape = escaper(selection.layout.tags)
-    lines = [f"- {escape(one_line(entry.path))}" for entry in entries[:MOST_LISTED]]
+    lines = [f"- {selection.escape(one_line(entry.path))}" for entry in entries[:MOST_LISTED]]
     if len(entries) > MOST_LISTED:
         lines.append(f"- … and {len(entries) - MOST_LISTED} more")
         selection.warn("listing_capped", f"{part.folder}: {MOST_LISTED} of {len(entries)} files are listed.")
@@ -275,7 +357,6 @@ def _visible(selection: Selection, entries: Iterable[Entry]) -> Iterator[Entry]:
 
 def _skills(selection: Selection, part: Part) -> Iterator[Section]:
     """Yield one line per skill, its name and what it is for."""
-    escape = escaper(selection.layout.tags)
     lines: list[str] = []
     for skill in find_skills(selection.reading, part.folder):
         path = skill.document.path
@@ -287,7 +368,7 @@ def _skills(selection: Selection, part: Part) -> Iterator[Section]:
             selection.withheld += 1
         else:
             described = f"{skill.name}: {skill.description}" if skill.description else skill.name
-            lines.append(f"- {escape(one_line(described))}")
+            lines.append(f"- {selection.escape(one_line(described))}")
     if lines:
         text = "\n".join(lines)
         listed = Section(name=part.folder, kind="skills", text=text, counted=False, unlimited=True)
@@ -315,18 +396,21 @@ def _prompt(selection: Selection, part: Part) -> Iterator[Section]:
 
 _KINDS = {
     "documents": "document", "notebook": "notebook", "project": "layer", "experience": "layer",
-    "journal": "journal", "knowledge": "knowledge",
+    "namespaces": "layer", "additional": "document", "journal": "journal", "knowledge": "knowledge",
 }  # fmt: skip
 
 _SOURCES: dict[str, Callable[[Selection, Part], Iterator[Section]]] = {
     "documents": _documents,
     "notebook": _documents,
-    "project": _documents,
+    "project": _project,
     "experience": _experience,
     "journal": _journal,
     "knowledge": _knowledge,
     "skills": _skills,
     "prompt": _prompt,
+    "text": _text_part,
+    "additional": _additional,
+    "namespaces": _namespaces,
 }
 
 

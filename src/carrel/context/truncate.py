@@ -24,25 +24,27 @@ class Measure(Protocol):
 
 
 class Marker(Struct, frozen=True, kw_only=True):
-    """What stands where a text was cut; `{path} {kept} {whole} {limit}` are filled in."""
+    """What stands where a text was cut; `{path} {name} {kept} {left} {whole} {limit}` are filled in."""
 
     pattern: str
     before: str = "\n"
     """Parts the marker from the text it ends."""
+    may_lack: bool = False
+    """Where the marker does not fit, the text may be cut without one."""
 
     def text(self, *, path: str, kept: int, whole: int, limit: int) -> str:
         """Return the marker's own line."""
-        values = {"path": path, "kept": kept, "whole": whole, "limit": _short(limit)}
-        return self.pattern.format_map(values)
+        name = path.rpartition("/")[2]
+        numbers = {"kept": kept, "left": whole - kept, "whole": whole, "limit": _short(limit)}
+        return self.pattern.format_map({"path": path, "name": name, **numbers})
 
 
 class Cut(Struct, frozen=True, kw_only=True):
-    """A shortened text: which characters of the original stay, how much they take, and the finished text."""
+    """A shortened text, and the characters of the original that it keeps: one span, or two around a gap."""
 
-    start: int
-    end: int
-    kept: int
     text: str
+    spans: tuple[tuple[int, int], ...]
+    marked: bool = True
 
 
 def cut(text: str, limit: int, ruler: Measure, *, keep: Keep, marker: Marker, path: str) -> Cut | None:
@@ -50,26 +52,60 @@ def cut(text: str, limit: int, ruler: Measure, *, keep: Keep, marker: Marker, pa
     whole = ruler.size(text)
     reserved = marker.text(path=path, kept=whole, whole=whole, limit=limit)
     room = limit - ruler.size(marker.before + reserved if keep == "head" else f"{reserved}\n")
-    if room <= 0:
-        return None
-    covered = ruler.spans(text, keep)
-    while room > 0:
+    covered = ruler.spans(text, keep) if room > 0 else None
+    while covered and room > 0:
         start, end = _place(text, covered(room), keep)
         if start >= end:
-            return None
-        kept = ruler.size(text[start:end])
-        line = marker.text(path=path, kept=kept, whole=whole, limit=limit)
-        finished = finish(text[start:end], line, keep=keep, before=marker.before)
+            break
+        finished = finish(text, (start, end), ruler, keep=keep, marker=marker, path=path, limit=limit)
         excess = ruler.size(finished) - limit
         if excess <= 0:
-            return Cut(start=start, end=end, kept=kept, text=finished)
+            return Cut(text=finished, spans=((start, end),))
+        room -= excess
+    return _bare(text, limit, ruler, keep) if marker.may_lack else None
+
+
+def finish(
+    text: str, span: tuple[int, int], ruler: Measure, *, keep: Keep, marker: Marker, path: str, limit: int
+) -> str:
+    """Join what is kept and the marker: after a head, before a tail."""
+    kept = text[span[0] : span[1]]
+    line = marker.text(path=path, kept=ruler.size(kept), whole=ruler.size(text), limit=limit)
+    return f"{kept}{marker.before}{line}" if keep == "head" else f"{line}\n{kept}"
+
+
+def cut_middle(text: str, limit: int, *, marker: Marker, path: str) -> Cut | None:
+    """Keep 7/9 of the room from the head and 2/9 from the tail, in characters, with the marker between."""
+    room = limit - len(marker.text(path=path, kept=0, whole=len(text), limit=limit)) - 2
+    if room < 9:  # noqa: PLR2004 - below that one of the two ends would be empty
+        return None
+    head, tail = 7 * room // 9, 2 * room // 9
+    line = marker.text(path=path, kept=head + tail, whole=len(text), limit=limit)
+    spans = ((0, head), (len(text) - tail, len(text)))
+    return Cut(text=f"{text[:head]}\n{line}\n{text[-tail:]}", spans=spans)
+
+
+def cut_exactly(text: str, room: int, *, marker: Marker, path: str) -> Cut:
+    """Keep exactly the first characters that fit beside the marker; the marker alone where none do."""
+    line = marker.text(path=path, kept=0, whole=len(text), limit=room)
+    kept = room - len(marker.before) - len(line)
+    if kept <= 0:
+        return Cut(text=line, spans=())
+    return Cut(text=f"{text[:kept]}{marker.before}{line}", spans=((0, kept),))
+
+
+def _bare(text: str, limit: int, ruler: Measure, keep: Keep) -> Cut | None:
+    """Keep the characters that fit at one end, without a marker."""
+    room = limit
+    covered = ruler.spans(text, keep) if room > 0 else None
+    while covered and room > 0 and (count := covered(room)):
+        span = (0, count) if keep == "head" else (len(text) - count, len(text))
+        kept = text[span[0] : span[1]]
+        excess = ruler.size(kept) - limit
+        if excess <= 0:
+            return Cut(text=kept, spans=(span,), marked=False)
         room -= excess
     return None
-
-
-def finish(kept: str, line: str, *, keep: Keep, before: str) -> str:
-    """Join what is kept and the marker: after a head, before a tail."""
-    return f"{kept}{before}{line}" if keep == "head" else f"{line}\n{kept}"
 
 
 def _place(text: str, covered: int, keep: Keep) -> tuple[int, int]:

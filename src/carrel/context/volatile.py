@@ -51,15 +51,5 @@ def _hit(layout: Layout, part: Part, hit: Recalled) -> str:
 
 
 def _session_text(part: Part, inputs: Inputs) -> str:
-    values = {
-        "date": inputs.today.isoformat(),
-        "weekday": _WEEKDAYS[inputs.today.weekday()],
-        "time_zone": inputs.time_zone,
-        "session": one_line(inputs.session or ""),
-    }
     lines = (line for line in part.lines if inputs.session or "{session}" not in line)
-    return "\n".join(line.format_map(values) for line in lines)
-
-
-# Not from the locale: the same inputs give the same bytes on any machine.
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+    return "\n".join(line.format_map(inputs.facts()) for line in lines)

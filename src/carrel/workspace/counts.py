@@ -20,16 +20,16 @@ _MIGRATIONS = (
     ) STRICT;
     CREATE TABLE cuts (
         id INTEGER PRIMARY KEY, sha256 BLOB NOT NULL, rule TEXT NOT NULL,
-        start INTEGER NOT NULL, stop INTEGER NOT NULL, kept INTEGER NOT NULL,
+        start INTEGER NOT NULL, stop INTEGER NOT NULL, marked INTEGER NOT NULL,
         UNIQUE (sha256, rule)
     ) STRICT;
     """,
 )
 _KEEP_COUNT = "INSERT OR IGNORE INTO workspace_files (sha256, tokenizer, token_count) VALUES (?, ?, ?)"
-_KEEP_CUT = "INSERT OR IGNORE INTO cuts (sha256, rule, start, stop, kept) VALUES (?, ?, ?, ?, ?)"
+_KEEP_CUT = "INSERT OR IGNORE INTO cuts (sha256, rule, start, stop, marked) VALUES (?, ?, ?, ?, ?)"
 
 Place = tuple[int, int, int]
-"""Where a text was cut: first and last character kept, and the tokens between."""
+"""Where a text was cut: first and last character kept, and whether a marker says so."""
 
 NO_PLACE: Place = (0, 0, 0)
 """It was tried, and not even a character fits beside the marker."""
@@ -65,7 +65,7 @@ class TokenCounts:
         key = (_digest(text), f"{self.tokenizer.name} {rule}")
         known = self._cuts.get(key)
         if known is None and self._database is not None:
-            rows = self._rows("SELECT start, stop, kept FROM cuts WHERE sha256 = ? AND rule = ?", key)
+            rows = self._rows("SELECT start, stop, marked FROM cuts WHERE sha256 = ? AND rule = ?", key)
             known = (rows[0][0], rows[0][1], rows[0][2]) if rows else None
         return known
 

@@ -5,34 +5,45 @@ from msgspec import Struct
 from carrel.files import FileStore
 from carrel.workspace.layout import LAYOUTS
 
+DEFAULT_LAYOUT = LAYOUTS[0]
+
 
 class Signs(Struct, frozen=True, kw_only=True):
-    """Files that give a layout away; a name with a slash at its end is a directory."""
+    """Files that give a layout away; `inside` is a folder that the workspace itself may lie in."""
 
     layout: str
     any_of: tuple[str, ...] = ()
     all_of: tuple[str, ...] = ()
+    none_of: tuple[str, ...] = ()
+    inside: str = ""
 
 
 # The first match wins.
 _SIGNS = (
+    Signs(layout="squad", any_of=(".squad-config.json",)),
     Signs(layout="astra", any_of=("workspace/AGENTS.md", "workspace/USER.md", "workspace/IDENTITY.md")),
-    Signs(layout="nexo", all_of=("SOUL.md", "IDENTITY.md", "notes/")),
+    Signs(layout="openclaw", any_of=("TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md")),
+    Signs(
+        layout="agentscope",
+        any_of=("knowledge", "subagents"),
+        all_of=("AGENTS.md",),
+        none_of=("SOUL.md",),
+        inside=".agentscope",
+    ),
+    Signs(layout="nexo", all_of=("SOUL.md", "IDENTITY.md", "notes")),
 )
 
 
-def detect_layout(files: FileStore) -> str | None:
+def detect_layout(files: FileStore, location: str) -> str | None:
     """Return the layout that a directory's files give away, or nothing where none is certain."""
-    names = {name.rstrip("/") for signs in _SIGNS for name in (*signs.any_of, *signs.all_of)}
-    paths = sorted(names)
+    paths = sorted({name for signs in _SIGNS for name in (*signs.any_of, *signs.all_of, *signs.none_of)})
     present = {path for path, stamp in zip(paths, files.stamps(paths), strict=True) if stamp is not None}
-    return next((signs.layout for signs in _SIGNS if _match(signs, present)), None)
+    folders = set(location.split("/"))
+    return next((signs.layout for signs in _SIGNS if _match(signs, present, folders)), None)
 
 
-def _match(signs: Signs, present: set[str]) -> bool:
-    everything = all(name.rstrip("/") in present for name in signs.all_of)
-    anything = not signs.any_of or any(name.rstrip("/") in present for name in signs.any_of)
-    return everything and anything
-
-
-DEFAULT_LAYOUT = LAYOUTS[0]
+def _match(signs: Signs, present: set[str], folders: set[str]) -> bool:
+    if not present.issuperset(signs.all_of) or present.intersection(signs.none_of):
+        return False
+    lies_inside = signs.inside != "" and signs.inside in folders
+    return bool(present.intersection(signs.any_of)) or not signs.any_of or lies_inside

@@ -12,17 +12,17 @@ from msgspec import Struct, ValidationError, convert
 from carrel import plainyaml
 from carrel.errors import UsageError
 
-LAYOUTS = ("carrel", "astra", "nexo")
+LAYOUTS = ("carrel", "astra", "agentscope", "nexo", "squad", "openclaw")
 """The layouts that ship with Carrel, the default first."""
 
 PartKind = Literal[
-    "documents", "notebook", "project", "experience", "journal", "knowledge", "skills", "prompt",
-    "query", "recall", "session",
+    "documents", "notebook", "project", "experience", "namespaces", "journal", "knowledge", "skills",
+    "additional", "prompt", "text", "query", "recall", "session",
 ]  # fmt: skip
 Reload = Literal["turn", "session", "process"]
-Unit = Literal["tokens", "characters"]
-Overflow = Literal["exclude", "truncate"]
-Keep = Literal["head", "tail"]
+Unit = Literal["tokens", "characters", "chars/4"]
+Overflow = Literal["exclude", "truncate", "rest"]
+Keep = Literal["head", "tail", "both"]
 
 
 class UnknownLayout(UsageError):
@@ -64,6 +64,8 @@ class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One source of sections within a message, and how each of them is wrapped."""
 
     kind: PartKind
+    name: str = ""
+    """What the report calls a text of the layout's own."""
     files: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
     """Matched by `files` but rendered by another part."""
@@ -82,8 +84,14 @@ class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unlimited: bool = False
     counted: bool = True
     """Whether it competes for the total."""
+    rest: bool = False
+    """Its limit is what the others leave of the total."""
+    share: Literal[0, 1, 2] = 0
+    """Which of the two shares of the agent's memory tokens is its limit."""
+    always: bool = False
+    """Its tags are there even when nothing is between them."""
     lead: str = ""
-    """Stands before the first section of the part."""
+    """Stands before the first section of the parts that have the same lead."""
     open: str = ""
     close: str = ""
     gap: str | None = None
@@ -100,6 +108,10 @@ class MessageSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     history: bool = False
     each: bool = False
     reload: Reload = "turn"
+    overflow: Overflow | None = None
+    """Where it is not the layout's."""
+    total: Literal["layout", "memory"] = "layout"
+    """Whether its parts compete for the layout's total or for the agent's memory tokens."""
     gap: str = "\n\n"
     parts: tuple[Part, ...] = ()
 
@@ -114,6 +126,8 @@ class Layout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     overflow: Overflow = "exclude"
     marker: str
     before_marker: str = "\n"
+    bare_cut: bool = False
+    """Where the marker does not fit, cut without one rather than leave the text out."""
     front_matter: bool = True
     tags: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
@@ -122,13 +136,21 @@ class Layout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     journal: str = ""
     private: tuple[str, ...] = ()
     shared_shows: tuple[str, ...] = ()
+    fallthrough: Literal["absent", "empty"] = "absent"
+    """When a read of two layers goes on to the lower one."""
     messages: tuple[MessageSpec, ...]
 
     def headings(self) -> tuple[str, ...]:
         """Return the fixed headings that delimit blocks, which no document should forge."""
         parts = [part for message in self.messages for part in message.parts]
-        lines = [line for part in parts for line in (part.lead.strip(), part.open) if line.startswith("#")]
-        return tuple(dict.fromkeys(line for line in lines if "{" not in line))
+        lines = [line for part in parts for line in (part.lead, *_openings(part), *part.lines)]
+        fixed = (line.strip() for line in lines if "{" not in line)
+        return tuple(dict.fromkeys(line for line in fixed if line.startswith("#")))
+
+
+def _openings(part: Part) -> list[str]:
+    """Return the opening lines of a part, one per file where they hold its name."""
+    return [part.open.replace("{name}", name) for name in part.files or ("",)]
 
 
 @cache

@@ -1,31 +1,49 @@
 """Scaffolds: a new workspace with files that read well to a person and to a model."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
 
 from carrel.files import FileStore, Stale
 from carrel.workspace.layout import load_layout
+from carrel.workspace.manifest import Manifest
+
+Missing = Iterable[tuple[str, bytes]]
+_AGENT_MEMORY = b"# Project Context\n\n# Conventions\n\n# Decisions Made\n"
 
 
 class Scaffolded(Struct, frozen=True, kw_only=True):
-    """What `init` made, and what was there before and stays untouched."""
+    """What was made, and what was there before and stays untouched."""
 
     layout: str
     created: tuple[str, ...]
     kept: tuple[str, ...]
 
 
-def scaffold(files: FileStore, layout: str) -> Scaffolded:
+def scaffold(files: FileStore, layout: str, extra: Missing = ()) -> Scaffolded:
     """Write the files of a new workspace; one that exists is never overwritten."""
     load_layout(layout)
+    source = Path(__file__).with_name("scaffolds") / layout
+    items = sorted(item for item in source.rglob("*") if item.is_file())
+    found = [(item.relative_to(source).as_posix(), item.read_bytes()) for item in items]
+    return _add(files, layout, [*extra, *found])
+
+
+def restore_squad(files: FileStore, manifest: Manifest) -> Scaffolded:
+    """Bring back what a squad's manifest says there should be: its folders, and a memory for each agent."""
+    folders = [path for path in load_layout("squad").requires if path.endswith("/")]
+    wanted = [(f"{folder}.gitkeep", b"") for folder in folders if folder != "agents/"]
+    wanted += [(f"agents/{agent.id}/memory.md", _AGENT_MEMORY) for agent in manifest.agents]
+    return _add(files, "squad", wanted)
+
+
+def _add(files: FileStore, layout: str, wanted: Missing) -> Scaffolded:
     created: list[str] = []
     kept: list[str] = []
-    source = Path(__file__).with_name("scaffolds") / layout
-    for item in sorted(item for item in source.rglob("*") if item.is_file()):
-        path = item.relative_to(source).as_posix()
+    for path, data in wanted:
         try:
-            files.write(path, item.read_bytes(), expect=None)
+            files.write(path, data, expect=None)
             created.append(path)
         except Stale:
             kept.append(path)
