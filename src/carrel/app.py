@@ -25,6 +25,8 @@ from carrel.config import (
 from carrel.context.assemble import Assembler, Assembly
 from carrel.context.budget import Budget
 from carrel.context.build import Ground
+from carrel.context.compare import Comparison, compare, recollect
+from carrel.context.explain import Explanation, explain
 from carrel.context.inputs import Inputs
 from carrel.context.select import find_identity
 from carrel.errors import CarrelError, NotFound, Unavailable, UsageError
@@ -106,6 +108,18 @@ class NoManifest(NotFound):
         super().__init__(
             f"{root} has neither {MANIFEST_FILE} nor {WORKSPACE_FILE}.",
             hint="`carrel init` makes a new workspace.",
+        )
+
+
+class NothingToCompare(NotFound):
+    """The session has made no call yet."""
+
+    code = "nothing_to_compare"
+
+    def __init__(self, session: str) -> None:
+        super().__init__(
+            f"The session {session} has not made a call yet.",
+            hint="`carrel context show --prepare --session ID` makes one.",
         )
 
 
@@ -284,6 +298,36 @@ class Workspace:
     ) -> Assembly:
         """Return the context for a call that will be made: it is remembered, and the session is frozen."""
         return prepare(self.assembler, self.records, self._inputs(session, query, scope), budget=budget)
+
+    def explain(self, path: str, session: str | None = None, query: str | None = None) -> Explanation:
+        """Say why a file is in the prompt, cut, out or hidden; for the owner."""
+        return explain(self.assembler, self._inputs(session, query, Scope.MAIN), clean(path))
+
+    def compare_scopes(self, session: str | None = None, query: str | None = None) -> Comparison:
+        """Compare what the owner's call and anyone else's would hold."""
+        main = self.assemble(session, query, Scope.MAIN).report
+        shared = self.assemble(session, query, Scope.SHARED).report
+        return Comparison(before="main", after="shared", sections=compare(main.sections, shared.sections))
+
+    def compare_budgets(
+        self, budget: Budget, session: str | None = None, query: str | None = None, scope: str = Scope.MAIN
+    ) -> Comparison:
+        """Compare a call under the limits in force with one under another budget."""
+        now = self.assemble(session, query, scope).report
+        then = self.assemble(session, query, scope, budget).report
+        sections = compare(now.sections, then.sections)
+        return Comparison(before="limits in force", after="given budget", sections=sections)
+
+    def compare_last(self, session: str, query: str | None = None, scope: str = Scope.MAIN) -> Comparison:
+        """Compare a session's last call with one that would be made now."""
+        last = self.records.last_assembly(self.agent.id, session) if self._records_path.exists() else None
+        if last is None:
+            raise NothingToCompare(session)
+        report = self.assemble(session, query, scope).report
+        sections = compare(recollect(last).rows, report.sections)
+        return Comparison(
+            before="last call", after="now", sections=sections, changed_by=report.prefix.changed_by
+        )
 
     def validate(self) -> tuple[Finding, ...]:
         """Return what the layout expects and the directory lacks; nothing here is an error."""

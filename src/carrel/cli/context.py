@@ -7,6 +7,7 @@ import click
 from carrel.cli import output, picture
 from carrel.cli.options import Shared, shared_options
 from carrel.context.assemble import Assembly
+from carrel.context.budget import Budget
 from carrel.context.report import SCHEMA_VERSION
 
 
@@ -73,6 +74,73 @@ def report(shared: Shared, session: str | None, query: str | None, *, oneline: b
         output.line(f"\nThe cached prefix broke at {output.printable(change.section)}: {change.cause}.")
     for warning in account.warnings:
         output.line(f"warning: {output.printable(warning.message)} [{warning.code}]", to_stderr=True)
+
+
+@context.command(name="explain")
+@click.argument("path")
+@_session
+@_query
+@shared_options
+def explain_path(shared: Shared, path: str, session: str | None, query: str | None) -> None:
+    r"""Say why a file is in the prompt, cut, out or hidden.
+
+    \b
+    Examples:
+      carrel context explain USER.md
+      carrel context explain memory/2026-04-20.md
+    """
+    with shared.open() as workspace:
+        found = workspace.explain(path, session, query)
+    if shared.as_json:
+        output.document(found.to_json())
+        return
+    for scope, state in (("main", found.state), ("shared", found.shared)):
+        output.line(f"{scope:6} {output.styled(state or 'not considered', bold=True)}")
+    for sentence in found.because:
+        output.line(f"  {output.printable(sentence)}")
+
+
+@context.command()
+@_session
+@_query
+@click.option("--scopes", is_flag=True, help="Compare main and shared scope.")
+@click.option("--file", "file_limit", type=click.IntRange(0), help="Compare with this limit of one file.")
+@click.option("--total", "total_limit", type=click.IntRange(0), help="Compare with this limit of all files.")
+@shared_options
+def diff(
+    shared: Shared,
+    session: str | None,
+    query: str | None,
+    file_limit: int | None,
+    total_limit: int | None,
+    *,
+    scopes: bool,
+) -> None:
+    r"""Compare two contexts section by section.
+
+    With --session alone: the session's last call, and one made now.
+
+    \b
+    Examples:
+      carrel context diff --session s1
+      carrel context diff --scopes
+      carrel context diff --total 50000
+    """
+    with shared.open() as workspace:
+        if scopes:
+            compared = workspace.compare_scopes(session, query)
+        elif file_limit is not None or total_limit is not None:
+            budget = Budget(file=file_limit, total=total_limit)
+            compared = workspace.compare_budgets(budget, session, query, shared.scope)
+        elif session is not None:
+            compared = workspace.compare_last(session, query, shared.scope)
+        else:
+            raise click.UsageError("Say what to compare: --session ID, --scopes, --file N or --total N.")
+    if shared.as_json:
+        output.document(compared.to_json())
+        return
+    for text in picture.comparison(compared):
+        output.line(text)
 
 
 def _assemble(shared: Shared, session: str | None, query: str | None, *, for_real: bool) -> Assembly:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from carrel.cli.output import printable, styled
+from carrel.context.compare import Comparison
 from carrel.context.report import Report, Row, leading
 
 _COLOURS = {
@@ -92,3 +93,29 @@ def percent(part: int, whole: int) -> str:
     """Return a share, with a decimal where it is small."""
     share = 100 * part / whole if whole else 0.0
     return f"{share:.1f} %" if 0 < share < 10 else f"{share:.0f} %"  # noqa: PLR2004 - two digits are enough
+
+
+_SIGNS = {"same": " ", "changed": "~", "added": "+", "removed": "-"}
+_SIGN_COLOURS = {"changed": "yellow", "added": "green", "removed": "red"}
+
+
+def comparison(compared: Comparison) -> Iterator[str]:
+    """Yield a line per section that differs, with its tokens on both sides."""
+    used = compared.to_json()["tokens"]
+    yield f"{compared.before} → {compared.after}: {used['before']:,} → {used['after']:,} tokens"
+    differing = [d for d in compared.sections if d.change != "same"]
+    for difference in differing:
+        sign = styled(_SIGNS[difference.change], fg=_SIGN_COLOURS.get(difference.change))
+        sides = [_side(difference.before), _side(difference.after)]
+        yield f"  {sign} {printable(difference.name)}: {sides[0]} → {sides[1]}"
+    if not differing:
+        yield "  Nothing differs."
+    if compared.changed_by:
+        where, cause = compared.changed_by.section, compared.changed_by.cause
+        yield f"The cached prefix broke at {printable(where)}: {cause}."
+
+
+def _side(row: Row | None) -> str:
+    if row is None:
+        return "not there"
+    return f"{row.tokens:,} tokens" if row.sha256 else f"{row.state}{_why(row)}"

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from carrel.context.budget import Budget
 from carrel.context.build import Built, Ground, build, row_of
 from carrel.context.cache import Memo
+from carrel.context.compare import recollect, remember, what_broke
 from carrel.context.inputs import Inputs
-from carrel.context.report import Report, Row, Tokens, compare, describe_prefix, remember
+from carrel.context.report import Report, Row, Tokens, describe_prefix
 from carrel.context.section import Section
 from carrel.context.template import parse_template
 from carrel.context.volatile import VOLATILE, recall_lines, volatile_sections
@@ -159,7 +160,7 @@ class Assembler:
         ground = self.ground
         rows = tuple(draft.rows)
         tokens, model_name = self._tokens(rows, draft.warnings)
-        changed_by = compare(before, rows, inputs.scope) if before is not None else None
+        changed_by = what_broke(recollect(before), rows, inputs.scope) if before is not None else None
         return Report(
             layout=ground.layout.name,
             agent=ground.agent.id,

@@ -117,34 +117,3 @@ def describe_prefix(rows: Sequence[Row], changed_by: Change | None = None) -> Pr
     kept = leading(rows)
     digest = sha256("".join(row.sha256 or "" for row in kept).encode()).hexdigest()
     return Prefix(sha256=digest, tokens=sum(row.tokens for row in kept), changed_by=changed_by)
-
-
-def remember(rows: Sequence[Row], scope: str) -> dict[str, Any]:
-    """Return what the next call needs to know of this one to say what changed."""
-    return {"scope": scope, "prefix": [[row.name, row.sha256] for row in leading(rows)]}
-
-
-def compare(before: Mapping[str, Any], rows: Sequence[Row], scope: str) -> Change | None:
-    """Say what broke the prefix since a remembered call; a prefix that only grew is not broken."""
-    old: list[list[str]] = before["prefix"]
-    new = [[row.name, row.sha256] for row in leading(rows)]
-    for was, now in zip(old, new, strict=False):
-        if was != now:
-            if before["scope"] != scope:
-                return Change(section=str(now[0]), cause="scope")
-            return _difference(was, now, [o[0] for o in old], [n[0] for n in new])
-    if len(old) > len(new):
-        return Change(section=old[len(new)][0], cause="removed")
-    return None
-
-
-def _difference(
-    was: Sequence[str | None], now: Sequence[str | None], old: Sequence[str], new: Sequence[str | None]
-) -> Change:
-    if was[0] == now[0]:
-        return Change(section=str(now[0]), cause="changed")
-    if now[0] not in old:
-        return Change(section=str(now[0]), cause="added")
-    if was[0] not in new:
-        return Change(section=str(was[0]), cause="removed")
-    return Change(section=str(now[0]), cause="moved")

@@ -1,0 +1,98 @@
+"""Comparing assemblies: what each section was before and is after."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct, convert, to_builtins
+
+from carrel.context.report import Change, Row, leading
+
+ChangeKind = Literal["same", "changed", "added", "removed"]
+
+
+class Remembered(Struct, frozen=True, kw_only=True):
+    """What a session keeps of its last call, to compare the next one with."""
+
+    scope: str
+    rows: tuple[Row, ...]
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """One section on both sides; none where it is not on that side."""
+
+    name: str
+    change: ChangeKind
+    before: Row | None
+    after: Row | None
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Two assemblies side by side, in the order of the second."""
+
+    before: str
+    after: str
+    sections: tuple[Difference, ...]
+    changed_by: Change | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison of the machine-readable contract."""
+        used = {
+            "before": sum(d.before.tokens for d in self.sections if d.before),
+            "after": sum(d.after.tokens for d in self.sections if d.after),
+        }
+        return {"schema_version": 1, "tokens": used, **to_builtins(self)}
+
+
+def remember(rows: Sequence[Row], scope: str) -> dict[str, Any]:
+    """Return what the next call needs to know of this one, as plain data."""
+    return to_builtins(Remembered(scope=scope, rows=tuple(rows)))
+
+
+def recollect(data: Mapping[str, Any]) -> Remembered:
+    """Take back what was remembered."""
+    return convert(data, Remembered)
+
+
+def compare(before: Sequence[Row], after: Sequence[Row]) -> tuple[Difference, ...]:
+    """Return every section of both sides once: those of the second in order, then those that are gone."""
+    old = {row.name: row for row in before}
+    new = {row.name: row for row in after}
+    met = [_difference(name, old.get(name), row) for name, row in new.items()]
+    gone = [_difference(name, row, None) for name, row in old.items() if name not in new]
+    return (*met, *gone)
+
+
+def what_broke(before: Remembered, rows: Sequence[Row], scope: str) -> Change | None:
+    """Say what broke the prefix since a remembered call; a prefix that only grew is not broken."""
+    old = [(row.name, row.sha256) for row in leading(before.rows)]
+    new = [(row.name, row.sha256) for row in leading(rows)]
+    for was, now in zip(old, new, strict=False):
+        if was != now:
+            if before.scope != scope:
+                return Change(section=now[0], cause="scope")
+            return _cause(was[0], now[0], [name for name, _ in old], [name for name, _ in new])
+    if len(old) > len(new):
+        return Change(section=old[len(new)][0], cause="removed")
+    return None
+
+
+def _difference(name: str, old: Row | None, new: Row | None) -> Difference:
+    was_read, is_read = bool(old and old.sha256), bool(new and new.sha256)
+    change: ChangeKind = "same"
+    if is_read and not was_read:
+        change = "added"
+    elif was_read and not is_read:
+        change = "removed"
+    elif old and new and (old.sha256, old.state, old.reason) != (new.sha256, new.state, new.reason):
+        change = "changed"
+    return Difference(name=name, change=change, before=old, after=new)
+
+
+def _cause(was: str, now: str, old: Sequence[str], new: Sequence[str]) -> Change:
+    if was == now:
+        return Change(section=now, cause="changed")
+    if now not in old:
+        return Change(section=now, cause="added")
+    if was not in new:
+        return Change(section=was, cause="removed")
+    return Change(section=now, cause="moved")
