@@ -1,10 +1,10 @@
 """The composition root: settings, files, records and engine put together as a Workspace."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, tzinfo
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -28,22 +28,25 @@ from carrel.context.build import Ground
 from carrel.context.compare import Comparison, compare, recollect
 from carrel.context.explain import Explanation, explain
 from carrel.context.inputs import Inputs
+from carrel.context.render import escaper, one_line
 from carrel.context.select import find_identity
 from carrel.errors import CarrelError, NotFound, Unavailable, UsageError
-from carrel.files import Entry, FileStore, Stale, Unreadable, walk
+from carrel.files import Content, Entry, FileStore, Stale, Unreadable, walk
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
 from carrel.files.paths import clean, valid_id
 from carrel.findings import Finding
 from carrel.records import Records
 from carrel.records.sqlite import SqliteRecords
+from carrel.runtime import edit, explorer
 from carrel.runtime.health import Health, examine, missing_files
 from carrel.runtime.prepare import prepare, preview
 from carrel.settings import AgentSettings, Settings
 from carrel.tokens import Vocabulary, describe_model
 from carrel.workspace.counts import TokenCounts
 from carrel.workspace.detect import DEFAULT_LAYOUT, detect_layout
-from carrel.workspace.document import Documents
+from carrel.workspace.document import Documents, Reading
+from carrel.workspace.ignore import find_rules
 from carrel.workspace.layout import Layout, load_layout
 from carrel.workspace.manifest import (
     MANIFEST_FILE,
@@ -53,7 +56,26 @@ from carrel.workspace.manifest import (
     parse_manifest,
 )
 from carrel.workspace.scaffold import Scaffolded, restore_squad, scaffold
-from carrel.workspace.scope import Scope, parse_scope, read_scoped
+from carrel.workspace.scope import Privacy, Scope, parse_scope, private_identities, read_scoped
+from carrel.workspace.skills import (
+    Hidden,
+    SkillCost,
+    Skills,
+    cost_of,
+    find_skills,
+    lint_skills,
+    nothing_hidden,
+    skill_findings,
+    skills_folder,
+)
+from carrel.workspace.subagents import (
+    AgentRow,
+    Subagents,
+    find_subagents,
+    list_agents,
+    subagent_findings,
+    subagents_folder,
+)
 
 STATE_FOLDER = ".carrel"
 DEFAULT_AGENT = "main"
@@ -167,8 +189,9 @@ class Workspace:
         agent: str | None = None,
         layout: str | None = None,
         environ: Mapping[str, str] | None = None,
+        team: bool = False,
     ) -> Self:
-        """Open a directory as it is, whichever system's workspace it holds."""
+        """Open a directory as it is, whichever system's workspace it holds; as a `team`, for no one agent."""
         environ = os.environ if environ is None else environ
         root = Path(os.path.abspath(path))  # noqa: PTH100 - links in the path stay as the user wrote them
         files = LocalFiles(root)
@@ -182,7 +205,7 @@ class Workspace:
             flags={"layout": layout},
             detect_layout=lambda: detect_layout(files, str(root)),
         )
-        chosen = pick_agent(config.settings, agent)
+        chosen = AgentSettings(id=DEFAULT_AGENT) if team else pick_agent(config.settings, agent)
         if chosen.workspace:
             root = Path(os.path.abspath(root / chosen.workspace))  # noqa: PTH100 - as above
             files = LocalFiles(root)
@@ -274,6 +297,7 @@ class Workspace:
                 location=str(self.root),
                 os_name=self.config.os_name,
                 title=self.manifest.squad_name if self.manifest else "",
+                findings=(*self._noticed, *self.config.findings),
             )
         )
 
@@ -337,8 +361,9 @@ class Workspace:
         """Look the whole workspace over."""
         reading = self.assembler.ground.documents.reading()
         identity = find_identity(reading, self.layout)
-        known = (*self._noticed, *self.config.findings)
-        return examine(self.files, self.layout, self.assemble().report, identity, known)
+        taken = [agent.id for agent in self.config.settings.agents]
+        about_files = (*skill_findings(reading, self.layout), *subagent_findings(reading, self.layout, taken))
+        return examine(self.files, self.layout, self.assemble().report, identity, about_files)
 
     def read(self, path: str, *, scope: str = Scope.MAIN) -> str | None:
         """Return the text of a file, none when there is none; shared scope is refused what it may not see."""
@@ -362,6 +387,56 @@ class Workspace:
         """Return what one folder holds, sorted by name."""
         return self.files.list(under)
 
+    def tree(
+        self, under: str = "", *, scope: str = Scope.MAIN, everything: bool = False
+    ) -> Iterator[explorer.Node]:
+        """Return the nodes of one folder, with what became of each file in the context."""
+        return explorer.tree(self.files, under, view=self.view(scope), everything=everything)
+
+    def outline(
+        self,
+        under: str = "",
+        *,
+        scope: str = Scope.MAIN,
+        everything: bool = False,
+        depth: int | None = None,
+    ) -> Iterator[tuple[explorer.Node, explorer.Lasts]]:
+        """Return the nodes below a folder as a stream, each with where it stands in the tree."""
+        view = self.view(scope)
+        return explorer.outline(self.files, under, view=view, everything=everything, depth=depth)
+
+    def view(self, scope: str = Scope.MAIN, *, beside: str | None = None) -> explorer.View:
+        """Return how a listener sees the files; the owner may look beside the context of shared scope."""
+        report = self.assemble(scope=beside or scope).report
+        return explorer.look(self._privacy(), report, parse_scope(scope))
+
+    def preview(
+        self, path: str, *, limit: int = explorer.PREVIEW_BYTES, scope: str = Scope.MAIN
+    ) -> explorer.Preview:
+        """Return the beginning of a file for somebody to look at."""
+        return explorer.preview(self.files, path, limit=limit, view=self._eyes(scope))
+
+    def fetch(self, path: str, *, scope: str = Scope.MAIN) -> Content | None:
+        """Return a file exactly as it is, none when there is none."""
+        return explorer.fetch(self.files, path, view=self._eyes(scope))
+
+    def put(
+        self, path: str, data: bytes, *, expect: str | None = None, scope: str = Scope.MAIN
+    ) -> edit.Written:
+        """Write a file over the content with this digest ("absent": none), else over what is there now."""
+        return edit.put(self.files, path, data, expect=expect, view=self._eyes(scope))
+
+    def move(self, source: str, target: str, *, scope: str = Scope.MAIN) -> edit.Moved:
+        """Give a file another path, which must be free."""
+        return edit.move(self.files, source, target, view=self._eyes(scope))
+
+    def discard(self, path: str, *, scope: str = Scope.MAIN) -> edit.Discarded:
+        """Remove a file, keeping it in the workspace's trash."""
+        now, view = self.config.clock.now(), self._eyes(scope)
+        return edit.discard(
+            self.files, path, trash=lambda: edit.open_trash(self._places.state), now=now, view=view
+        )
+
     def read_agents(self, *, scope: str = Scope.MAIN) -> str | None:
         """Return AGENTS.md."""
         return self.read(f"{self.layout.home}AGENTS.md", scope=scope)
@@ -382,6 +457,39 @@ class Workspace:
         """Return the paths of all journal files and notebooks, sorted."""
         return self._files_below(self.layout.journal) if self.layout.journal else []
 
+    def skills(self, *, scope: str = Scope.MAIN) -> Skills:
+        """Return the skills that this scope may know of."""
+        return self._skills(self.assembler.ground.documents.reading(), scope)
+
+    def skill_costs(self, skills: Skills) -> tuple[SkillCost, ...]:
+        """Return what each skill costs, in the prompt and when its body is read."""
+        in_prompt = skills_folder(self.layout)[1]
+        escape = escaper(self.layout.tags)
+        lines = [escape(one_line(skill.line)) if in_prompt else "" for skill in skills.loaded]
+        pairs = zip(skills.loaded, lines, strict=True)
+        return tuple(cost_of(skill, line, self.counts.count) for skill, line in pairs)
+
+    def lint_skills(self, name: str | None = None, *, scope: str = Scope.MAIN) -> tuple[Finding, ...]:
+        """Hold all skills, or one, to the Agent Skills specification."""
+        reading = self.assembler.ground.documents.reading()
+        return lint_skills(reading, self._skills(reading, scope), self.counts.count, name)
+
+    def subagents(self, *, scope: str = Scope.MAIN) -> Subagents:
+        """Return the subagents that this scope may know of."""
+        reading = self.assembler.ground.documents.reading()
+        return find_subagents(
+            reading,
+            subagents_folder(self.layout),
+            ignored=find_rules(reading),
+            hidden=self._hidden(reading, scope),
+            taken=[agent.id for agent in self.config.settings.agents],
+        )
+
+    def agents(self, subagents: Subagents) -> tuple[AgentRow, ...]:
+        """Return the configured agents, or the one there is without any, and these subagents."""
+        configured = self.config.settings.agents or (AgentSettings(id=DEFAULT_AGENT),)
+        return list_agents(configured, self.config.origins, subagents.loaded, self.counts.count)
+
     def close(self) -> None:
         """Let go of the databases that were opened."""
         for name in ("records", "counts"):
@@ -396,6 +504,13 @@ class Workspace:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _privacy(self) -> Privacy:
+        reading = self.assembler.ground.documents.reading()
+        return Privacy(self.layout, cache(lambda: private_identities(reading, self.layout)))
+
+    def _eyes(self, scope: str) -> explorer.View:
+        return explorer.look(self._privacy(), scope=parse_scope(scope))
 
     @property
     def _records_path(self) -> Path:
@@ -420,6 +535,20 @@ class Workspace:
         with suppress(Unavailable):  # a machine that cannot remember detects again
             self.records.remember_layout(detected)
         return detected
+
+    def _skills(self, reading: Reading, scope: str) -> Skills:
+        return find_skills(
+            reading,
+            skills_folder(self.layout)[0],
+            ignored=find_rules(reading),
+            hidden=self._hidden(reading, scope),
+        )
+
+    def _hidden(self, reading: Reading, scope: str) -> Hidden:
+        """Return the test for what a scope may not know of."""
+        if parse_scope(scope) is Scope.MAIN:
+            return nothing_hidden
+        return Privacy(self.layout, lambda: private_identities(reading, self.layout)).covers_document
 
     def _files_below(self, folder: str) -> Sequence[str]:
         found = walk(self.files, folder, skip=lambda entry: entry.kind not in ("file", "directory"))

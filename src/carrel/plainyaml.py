@@ -10,10 +10,16 @@ Scalars follow the core schema of YAML 1.2, which guesses less than 1.1: only `t
 64 bits or for a finite float is text too. Keys are always the text that was written.
 """
 
+import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
 from math import isfinite
+from pathlib import Path
 from typing import Any, cast
+
+from msgspec import MsgspecError, json
 
 from carrel.errors import UsageError
 
@@ -52,12 +58,44 @@ class BadYaml(UsageError):
         self.source = source
 
 
+_memory: list[Path] = []
+_MOST_REMEMBERED = 1_000
+
+
+def remember_in(folder: Path) -> None:
+    """Keep what texts say in a folder, from now on in this process, as Python keeps its bytecode.
+
+    Importing a YAML parser costs more than everything else a short command does; equal text is equal data.
+    """
+    _memory[:] = [folder]
+
+
 def load(text: str, *, limit: int = LIMIT, source: str = "") -> object:
     """Read one YAML document as plain data; an empty one is None.
 
     Raises only BadYaml, in time and memory bounded by `limit` characters.
     """
-    return load_with_lines(text, limit=limit, source=source)[0]
+    if not _memory or len(text) > limit:
+        return load_with_lines(text, limit=limit, source=source)[0]
+    place = _memory[0] / f"{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}.json"
+    try:
+        return json.decode(place.read_bytes())
+    except (OSError, MsgspecError, UnicodeDecodeError):
+        data = load_with_lines(text, limit=limit, source=source)[0]
+    with suppress(OSError, MsgspecError, UnicodeEncodeError):  # what cannot be kept is read again next time
+        _keep(place, json.encode(data))
+    return data
+
+
+def _keep(place: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all; when there are very many, begin anew."""
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    known = list(place.parent.iterdir())
+    for old in known if len(known) >= _MOST_REMEMBERED else ():
+        old.unlink(missing_ok=True)
+    unfinished = place.with_suffix(f".{os.getpid()}")
+    unfinished.write_bytes(data)
+    unfinished.replace(place)
 
 
 def load_with_lines(text: str, *, limit: int = LIMIT, source: str = "") -> tuple[object, dict[Place, int]]:

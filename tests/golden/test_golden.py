@@ -3,12 +3,16 @@
 A case is a directory <layout>/<case>/ with
   workspace/      what -C points at (copied, so that nothing here is ever written to)
   home/           what CARREL_HOME holds before the command (optional)
-  case.yaml       shows, why, session, query, scope, env (null removes a variable), trust, absent, make
-  expected.txt    the exact output of `carrel context show --format text`
+  case.yaml       shows, why, agent, session, query, scope, env (null removes a variable), trust, absent, make,
+                  directory, path_length, via
+  expected.txt    the exact output of `carrel context show --format text`; @WORKSPACE@ stands for the path
+                  of -C, absolute, links unresolved, its control characters as `?`
   expected.json   the part of `carrel context report --json` that the case is about (optional)
 
 `make` lists files that git holds badly, relative to the copy: {path, text | hex | base64 | link | hardlink | fifo}.
 `trust: true` says `carrel trust` first: an agent's profile is a sensitive setting, used only in a trusted workspace.
+`directory` names the copy ("desk" unless told) and `path_length` pads that name until its absolute path has so many
+characters, for where the path itself is counted; `via` is how -C is given: as a `link` to it, or as a `relative` path.
 `absent` lists strings that no output may contain, neither the text nor the report nor the warnings.
 Expected files are never generated: a change of the rendering is typed here first.
 """
@@ -17,6 +21,7 @@ import base64
 import difflib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,11 +38,13 @@ Command = Callable[[Sequence[str], dict[str, str], Path], tuple[int, bytes, byte
 """Runs `carrel` with these words, this environment and this directory: exit code, output, warnings."""
 
 HERE = Path(__file__).parent
+LAYOUTS = ("carrel", "astra", "nexo", "agentscope", "squad", "openclaw")
 CASES = sorted(path.parent for path in HERE.glob("*/*/case.yaml"))
-REAL = [HERE / layout / "full-sample" for layout in ("carrel", "astra", "nexo")]
+REAL = [HERE / layout / "full-sample" for layout in LAYOUTS]
 REPORTED = [case for case in CASES if (case / "expected.json").exists()]
 INPUTS = {"CARREL_NOW": "2026-04-24T12:00:00Z", "CARREL_TZ": "UTC", "CARREL_OS": "Linux"}
-KEYS = {"shows", "why", "session", "query", "scope", "env", "trust", "absent", "make"}
+KEYS = {"shows", "why", "agent", "session", "query", "scope", "env", "trust", "absent", "make"}
+KEYS |= {"directory", "path_length", "via"}
 
 
 def case_name(case: Path) -> str:
@@ -60,7 +67,7 @@ class Desk:
     def __init__(self, case: Path, tmp: Path, carrel: Command):
         self.case, self.tmp, self.carrel = case, tmp, carrel
         self.spec = yaml.safe_load((case / "case.yaml").read_text("utf-8"))
-        self.dir, self.home = tmp / "desk", tmp / "home"
+        self.dir, self.home = tmp / self.directory(), tmp / "home"
         shutil.copytree(case / "workspace", self.dir, symlinks=True)
         if (case / "home").is_dir():
             shutil.copytree(case / "home", self.home)
@@ -68,10 +75,37 @@ class Desk:
             make(self.dir, item)
         if self.spec.get("trust"):
             self.call("trust", str(self.dir))
+        self.given = self.way_in()
+
+    def directory(self) -> str:
+        name = self.spec.get("directory", "desk")
+        if "path_length" in self.spec:
+            name = name.ljust(self.spec["path_length"] - len(str(self.tmp)) - 1, "k")
+            assert len(str(self.tmp / name)) == self.spec["path_length"], (
+                "the temporary directory is too deep"
+            )
+        return name
+
+    def way_in(self) -> Path:
+        """What -C is given."""
+        match self.spec.get("via"):
+            case "link":
+                link = self.tmp / "way-in"
+                link.symlink_to(self.dir.name)
+                return link
+            case "relative":
+                return Path(self.dir.name)
+            case _:
+                return self.dir
+
+    def expected(self) -> bytes:
+        text = (self.case / "expected.txt").read_bytes()
+        path = re.sub(rb"[\x00-\x1f\x7f]", b"?", os.fsencode(self.tmp / self.given))
+        return text.replace(b"@WORKSPACE@", path)
 
     def run(self, *verb: str) -> bytes:
-        flags = [f"--{flag}={self.spec[flag]}" for flag in ("session", "query") if flag in self.spec]
-        out, err = self.call("-C", str(self.dir), "--scope", self.spec.get("scope", "main"), *verb, *flags)
+        flags = [f"--{flag}={self.spec[flag]}" for flag in ("agent", "session", "query") if flag in self.spec]
+        out, err = self.call("-C", str(self.given), "--scope", self.spec.get("scope", "main"), *verb, *flags)
         for word in self.spec.get("absent", []):
             assert word.encode() not in out, f"{word!r} is in the output"
             assert word.encode() not in err, f"{word!r} is in the warnings"
@@ -181,14 +215,14 @@ def warning_mismatches(expected: list[dict[str, str]], warnings: list[dict[str, 
 
 @pytest.mark.parametrize("real_desk", REAL, ids=case_name, indirect=True)
 def test_a_process_of_its_own_prints_the_same_bytes(real_desk):
-    expected = (real_desk.case / "expected.txt").read_bytes()
+    expected = real_desk.expected()
     actual = real_desk.run("context", "show", "--format", "text")
     assert actual == expected, f"{real_desk.spec['shows']}\n{difference(expected, actual)}"
 
 
 @pytest.mark.parametrize("desk", CASES, ids=case_name, indirect=True)
 def test_the_model_reads_exactly_the_expected_bytes(desk):
-    expected = (desk.case / "expected.txt").read_bytes()
+    expected = desk.expected()
     before = paths_under(desk.dir)
     actual = desk.run("context", "show", "--format", "text")
     assert actual == expected, f"{desk.spec['shows']}\n{difference(expected, actual)}"
@@ -206,16 +240,21 @@ def test_the_report_says_what_happened(desk):
     assert not wrong, "\n".join([desk.spec["shows"], *wrong])
 
 
+@pytest.mark.parametrize("desk", REPORTED, ids=case_name, indirect=True)
+def test_people_can_read_the_report_too(desk):
+    assert desk.run("context", "report")
+
+
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 def test_a_case_is_complete(case):
     spec = yaml.safe_load((case / "case.yaml").read_text("utf-8"))
-    settings = yaml.safe_load((case / "workspace" / "carrel.yaml").read_text("utf-8"))
+    settings = case / "workspace" / "carrel.yaml"
     assert spec.keys() <= KEYS
     assert spec["shows"].endswith(".")
-    assert settings["layout"] == case.parent.name
+    assert not settings.exists() or yaml.safe_load(settings.read_text("utf-8"))["layout"] == case.parent.name
     assert (case / "expected.txt").is_file()
     assert "absent" not in spec or case in REPORTED, "what must not be shown must not be reported either"
 
 
 def test_the_layouts_have_cases():
-    assert {case.parent.name for case in CASES} >= {"carrel", "astra", "nexo"}
+    assert {case.parent.name for case in CASES} == set(LAYOUTS)

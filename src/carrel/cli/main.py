@@ -1,14 +1,16 @@
 """The command line: `carrel [-C DIR] [--agent ID] [--scope S] VERB`, and what becomes of errors."""
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
-from carrel import __version__
+from carrel import __version__, plainyaml
 from carrel.cli.errors import exit_code, show_error
 from carrel.cli.options import Shared, shared_options
+from carrel.config import user_directories
 from carrel.errors import CarrelError
 
 # The module of a command is imported when the command runs, so that one verb does not pay for the others.
@@ -16,6 +18,9 @@ _COMMANDS = {
     "init": ("carrel.cli.workspace", "Make a workspace, or add what one lacks."),
     "trust": ("carrel.cli.workspace", "Let a workspace's own settings count in full."),
     "context": ("carrel.cli.context", "Show what the model would read, and why."),
+    "skills": ("carrel.cli.skills", "List, show and check skills."),
+    "agents": ("carrel.cli.agents", "List and show agents and subagents."),
+    "files": ("carrel.cli.files", "Browse the files, and change them safely."),
     "health": ("carrel.cli.workspace", "Look a workspace over."),
     "config": ("carrel.cli.config", "Show, describe and check settings."),
     "demo": ("carrel.cli.demo", "See Carrel at work on a sample workspace."),
@@ -61,8 +66,9 @@ def carrel(_: Shared) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; every failure is a typed message, never a traceback."""
+    plainyaml.remember_in(user_directories(os.environ).cache / "yaml")
     try:
-        carrel.main(args=list(arguments), prog_name="carrel", standalone_mode=False)
+        ended = carrel.main(args=list(arguments), prog_name="carrel", standalone_mode=False)
     except BrokenPipeError:
         sys.stderr.close()  # whoever read us has gone; there is nobody to tell
         return 0
@@ -70,7 +76,7 @@ def run(arguments: Sequence[str]) -> int:
         return 130
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback reaches a user
         return _report(error, as_json="--json" in arguments)
-    return 0
+    return ended if isinstance(ended, int) else 0  # a check that did not pass ends with a code
 
 
 def _report(error: Exception, *, as_json: bool) -> int:

@@ -51,6 +51,8 @@ def shared_options(command: Command) -> Command:
         return command(shared, *args, **kwargs)
 
     wrapped: Any = update_wrapper(wrapper, command)
+    # Click keeps a paragraph's lines after a backspace, which a raw docstring spells with two characters.
+    wrapped.__doc__ = (command.__doc__ or "").replace("\\b\n", "\b\n")
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     return wrapped

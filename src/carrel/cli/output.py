@@ -1,12 +1,12 @@
 """Printing: text for people, one JSON document for machines, always UTF-8."""
 
-import json
 import os
 import sys
-from collections.abc import Mapping
-from typing import IO, Any
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, cast
 
 import click
+from msgspec import json
 
 
 def write(text: str, *, to_stderr: bool = False) -> None:
@@ -28,8 +28,20 @@ def line(text: str = "", *, to_stderr: bool = False) -> None:
 
 
 def document(data: Mapping[str, Any]) -> None:
-    """Write one JSON document."""
-    line(json.dumps(data, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+    """Write one JSON document, on several lines where somebody looks at it."""
+    text = json.encode(_unicode(data))
+    line((json.format(text, indent=2) if sys.stdout.isatty() else text).decode())
+
+
+def _unicode(value: Any) -> Any:
+    """Replace what is not Unicode, such as the bytes of a file name in another encoding."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {key: _unicode(item) for key, item in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_unicode(item) for item in cast("Sequence[Any]", value)]
+    return value
 
 
 def styled(text: str, **style: Any) -> str:

@@ -85,7 +85,7 @@ def _table_line(row: Row, used: int, width: int) -> str:
 
 def _why(row: Row) -> str:
     if row.state == "truncated":
-        return f": {row.reason}, {row.size:,} of {row.limit:,} allowed, {row.raw_tokens:,} tokens in all"
+        return f": {row.reason}, {row.size:,} of {row.limit or 0:,} allowed, {row.raw_tokens:,} tokens in all"
     return f": {row.reason}" if row.reason else ""
 
 

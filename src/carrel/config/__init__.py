@@ -128,20 +128,26 @@ def _from_files(
     """Read both files under one layout: the strongest source that names it decides, else what is detected."""
     path = directories.config / "config.yaml"
     texts = {f"user file {path}": _read_user_file(path), WORKSPACE_FILE: workspace_text}
-    loaded = {
-        origin: plainyaml.load_with_lines(text, source=origin)
-        for origin, text in texts.items()
-        if text is not None
-    }
-    tables = [cast("dict[str, object]", data) for data, _ in loaded.values() if isinstance(data, dict)]
+    given = {origin: text for origin, text in texts.items() if text is not None}
+    loaded = {origin: plainyaml.load(text, source=origin) for origin, text in given.items()}
+    tables = [cast("dict[str, object]", data) for data in loaded.values() if isinstance(data, dict)]
     named = [data.get("layout") for data in tables] + [given.get(("layout",)) for _, given in outer]
     layout = next((name for name in reversed(named) if isinstance(name, str)), None)
     sources: list[Source] = []
     if layout is None and (layout := detect_layout()):
         sources.append((DETECTED, {("layout",): layout}))
-    for origin, (data, lines) in loaded.items():
-        sources.append((origin, parse(data, layout=layout, source=origin, lines=lines)))
+    for origin, data in loaded.items():
+        sources.append((origin, _parsed(data, given[origin], layout, origin)))
     return sources
+
+
+def _parsed(data: object, text: str, layout: str | None, origin: str) -> Given:
+    """Check what a file says; only when something is wrong it is read again, to name the line."""
+    try:
+        return parse(data, layout=layout, source=origin)
+    except BadSetting:
+        _, lines = plainyaml.load_with_lines(text, source=origin)
+        return parse(data, layout=layout, source=origin, lines=lines)
 
 
 def _read_user_file(path: Path) -> str | None:

@@ -5,11 +5,12 @@ again.
 """
 
 import hashlib
-import json
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import json
 
 from carrel.config.directories import UserDirectories
 from carrel.errors import CarrelError, Conflict
@@ -71,14 +72,13 @@ def without_sensitive(given: Given) -> Given:
 
 
 def _digest(sensitive: Given) -> str:
-    canonical = json.dumps(sorted(sensitive.items()), separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(json.encode(sorted(sensitive.items()))).hexdigest()
 
 
 def look_up(root: Path, given: Given, directories: UserDirectories) -> tuple[bool, bool, tuple[Finding, ...]]:
     """Tell whether the workspace is trusted as it is, whether it ever was, and what a person should know."""
     recorded, findings = _recorded(directories.data)
-    approved = recorded.get(os.path.realpath(root))
+    approved = recorded.get(_name(root))
     sensitive = _sensitive(given)
     trusted = approved is not None and approved == _digest(sensitive)
     if sensitive and not trusted:
@@ -99,7 +99,7 @@ def _untrusted(root: Path, sensitive: Given, *, changed: bool) -> Finding:
         severity="warning" if ignored else "info",
         path=WORKSPACE_FILE,
         message=f"{since}; {'; '.join(parts)}",
-        hint=f"Read {WORKSPACE_FILE}, then: carrel trust {quote(str(root))}",
+        hint=f"Read its settings, then: carrel trust {quote(str(root))}",
     )
 
 
@@ -137,7 +137,7 @@ def _understood(raw: bytes) -> tuple[dict[str, str] | None, int]:
     if not raw:
         return {}, VERSION
     try:
-        whole: Any = json.loads(raw)
+        whole: Any = json.decode(raw)
         version, found = whole["version"], cast("dict[str, object]", whole["workspaces"])
         recorded = {path: value for path, value in found.items() if isinstance(value, str)}
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
@@ -155,12 +155,17 @@ def _record(root: Path, directories: UserDirectories, digest: str | None) -> Non
     store = LocalFiles(directories.data)
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            _swap(store, path, os.path.realpath(root), digest)
+            _swap(store, path, _name(root), digest)
         except Stale:
             if attempt == _ATTEMPTS:
                 raise
         else:
             return
+
+
+def _name(root: Path) -> str:
+    """Return the real path as text, also where its bytes are not."""
+    return os.fsencode(os.path.realpath(root)).decode("utf-8", "backslashreplace")
 
 
 def _swap(store: LocalFiles, path: Path, root: str, digest: str | None) -> None:
@@ -173,5 +178,5 @@ def _swap(store: LocalFiles, path: Path, root: str, digest: str | None) -> None:
             store.write(f"{TRUST_FILE}.damaged-{content.digest[:12]}", content.data, expect=None)
     others = {other: value for other, value in (recorded or {}).items() if other != root}
     workspaces = others | ({root: digest} if digest else {})
-    text = json.dumps({"version": VERSION, "workspaces": workspaces}, indent=1, sort_keys=True)
-    store.write(TRUST_FILE, text.encode() + b"\n", expect=content.digest if content else None)
+    data = json.encode({"version": VERSION, "workspaces": workspaces}, order="sorted")
+    store.write(TRUST_FILE, data + b"\n", expect=content.digest if content else None)

@@ -176,7 +176,7 @@ class Assembler:
                 {"path": h.path, "line": h.line, "tier": h.tier, "scores": {"score": h.score}, "kept": True}
                 for h in inputs.recall
             ),
-            warnings=tuple(dict.fromkeys((*ground.counts.findings, *draft.warnings))),
+            warnings=tuple(dict.fromkeys((*ground.findings, *ground.counts.findings, *draft.warnings))),
         )
 
     def _tokens(self, rows: tuple[Row, ...], warnings: list[Finding]) -> tuple[Tokens, str | None]:

@@ -88,7 +88,7 @@ def _fit_rest(sections: Sequence[Section], budget: Budget, shorten: Shorten) -> 
     if budget.total is None:
         return list(sections)
     taken = sum(s.size for s in sections if s.kept and s.counted and not s.rest)
-    left = max(budget.total - taken, 0)
+    left = budget.total - taken  # below nothing, even an empty text is too much
     return [
         _limited(replace(section, limit=left), left, shorten, "total") if section.rest else section
         for section in sections
@@ -101,7 +101,7 @@ def _limited(section: Section, limit: int | None, shorten: Shorten, reason: str)
     cut = shorten(section, limit)
     if cut is None:
         return section.out("excluded", "no_room")
-    return replace(cut, state="truncated", reason=reason)
+    return replace(cut, state="truncated", reason=reason, limit=limit)
 
 
 _RULES: dict[Overflow, Callable[[Sequence[Section], Budget, Shorten], list[Section]]] = {

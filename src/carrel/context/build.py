@@ -12,7 +12,7 @@ from carrel.context.inputs import Inputs
 from carrel.context.render import escaper, one_line, wrap
 from carrel.context.report import Row
 from carrel.context.rulers import Ruler, ruler_for
-from carrel.context.section import Section
+from carrel.context.section import JOINT, Section
 from carrel.context.select import Selection, find_identity
 from carrel.context.template import Values
 from carrel.context.truncate import Marker
@@ -41,6 +41,8 @@ class Ground(Struct, frozen=True, kw_only=True):
     os_name: str = ""
     title: str = ""
     """What its manifest calls the workspace."""
+    findings: tuple[Finding, ...] = ()
+    """What was noticed when the workspace was opened."""
 
     @property
     def directory(self) -> str:
@@ -150,8 +152,12 @@ def _facts(ground: Ground, inputs: Inputs, name: str) -> dict[str, str]:
 def _measured(ground: Ground, section: Section) -> Section:
     if not section.kept:
         return section
-    size = ground.ruler.size(section.text)
-    return replace(section, size=size, raw_tokens=ground.counts.count(section.text))
+    return replace(
+        section,
+        size=ground.ruler.size(section.text),
+        raw_tokens=ground.counts.count(section.text),
+        members=tuple(_measured(ground, member) for member in section.members),
+    )
 
 
 def _fit(
@@ -165,9 +171,40 @@ def _fit(
 
     def shorten(section: Section, limit: int) -> Section | None:
         cut = ruler.cut(section.text, limit, keep=section.keep, marker=marker, path=escape(section.name))
-        return replace(section, text=cut.text, size=ruler.size(cut.text)) if cut else None
+        if cut is None:
+            return None
+        span = cut.spans[0] if cut.spans else (0, 0)
+        return replace(section, text=cut.text, size=ruler.size(cut.text), span=span)
 
-    return fit(sections, budget, spec.overflow or layout.overflow, shorten)
+    fitted = fit(sections, budget, spec.overflow or layout.overflow, shorten)
+    parted = (replace(own, part=s.part) for s in fitted for own in _members(ground, s))
+    return tuple(parted)
+
+
+def _members(ground: Ground, section: Section) -> Sequence[Section]:
+    """Part sections that competed as one, each with what the cut left of its own text."""
+    if not section.members:
+        return (section,)
+    whole = JOINT.join(member.text for member in section.members)
+    start = section.span[0] if section.span else 0
+    mark = section.text.removesuffix(whole[start:]) if section.kept else ""
+    parted: list[Section] = []
+    begin = 0
+    for member in section.members:
+        cut_away = max(start - begin, 0)
+        if not section.kept:
+            parted.append(member.out(section.state, section.reason))
+        elif cut_away >= len(member.text):
+            parted.append(member.out("excluded", section.reason))
+        elif mark or cut_away:  # the marker stands before the first text that is left
+            text = mark + member.text[cut_away:]
+            cut = replace(member, text=text, state="truncated", reason=section.reason)
+            parted.append(replace(cut, size=ground.ruler.size(text), limit=section.limit))
+            mark = ""
+        else:
+            parted.append(replace(member, limit=section.limit))
+        begin += len(member.text) + len(JOINT)
+    return parted
 
 
 def _framed(spec: MessageSpec, sections: Sequence[Section]) -> list[Section]:
@@ -194,8 +231,8 @@ def _render(
         if section.kept:
             part = spec.parts[section.part]
             gap = (spec.gap if part.gap is None else part.gap) if texts and not spec.each else ""
-            lead = "" if part.lead in led else part.lead
-            led.add(part.lead)
+            lead = "".join(line for line in part.lead if line not in led)
+            led.update(part.lead)
             text = gap + lead + wrap(section.text + section.after, section.open, section.close)
             texts.append(text)
         rows.append(row_of(section, text, ground.counts))

@@ -67,7 +67,7 @@ def explain(assembler: Assembler, inputs: Inputs, path: str) -> Explanation:
 
 
 def _row(report: Report, path: str) -> Row | None:
-    return next((row for row in report.sections if path in row.name.split(", ")), None)
+    return next((row for row in report.sections if row.name == path), None)
 
 
 def _why(

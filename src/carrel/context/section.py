@@ -7,6 +7,9 @@ from msgspec.structs import replace
 
 from carrel.workspace.layout import Keep
 
+JOINT = "\n\n"
+"""What parts the texts of members."""
+
 State = Literal["included", "truncated", "excluded", "hidden", "missing", "unreadable", "blocked"]
 
 
@@ -38,6 +41,10 @@ class Section(Struct, frozen=True, kw_only=True):
     private: bool = False
     identity: str = ""
     stable: bool = True
+    members: tuple["Section", ...] = ()
+    """Sections that compete as one; `text` is theirs, joined by JOINT."""
+    span: tuple[int, int] | None = None
+    """Which characters of the text a cut left."""
 
     @property
     def kept(self) -> bool:

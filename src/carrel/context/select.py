@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from carrel.context.inputs import Inputs
 from carrel.context.render import attribute, escaper, one_line
-from carrel.context.section import Section
+from carrel.context.section import JOINT, Section
 from carrel.context.template import Values, parse_template
 from carrel.files import Entry
+from carrel.files.paths import BadPath, clean
 from carrel.findings import Finding
 from carrel.settings import AgentSettings
 from carrel.workspace.document import Document, Reading
@@ -22,7 +23,7 @@ from carrel.workspace.ignore import Ignored
 from carrel.workspace.layout import Layout, Part
 from carrel.workspace.namespace import Namespace
 from carrel.workspace.scope import Privacy, Scope
-from carrel.workspace.skills import find_skills
+from carrel.workspace.skills import find_skills, nothing_hidden
 
 MOST_DOCUMENTS = 2_000
 MOST_LISTED = 2_000
@@ -52,7 +53,7 @@ class Selection(Struct, kw_only=True):
         found: list[Section] = []
         for number, part in enumerate(parts):
             found.extend(replace(section, part=number) for section in _SOURCES[part.kind](self, part))
-        return [self._once(section) for section in found]
+        return [self.once(section) for section in found]
 
     def escape(self, text: str) -> str:
         """Return a text that cannot forge one of the layout's tags."""
@@ -62,7 +63,7 @@ class Selection(Struct, kw_only=True):
         """Note something that the report should say."""
         self.warnings.append(Finding(code=code, message=message, path=path))
 
-    def _once(self, section: Section) -> Section:
+    def once(self, section: Section) -> Section:
         """Leave out a file that was rendered under an earlier name."""
         if not section.kept or not section.identity:
             return section
@@ -222,14 +223,22 @@ def _day_sections(
 
 def _project(selection: Selection, part: Part) -> Iterator[Section]:
     """Yield the agent's notebooks in this workspace as one section, for which they compete together."""
-    found = list(_documents(selection, part))
-    kept = [section for section in found if section.kept]
+    found = [selection.once(_unless_off(selection, section)) for section in _documents(selection, part)]
+    kept = tuple(section for section in found if section.kept)
     yield from (section for section in found if not section.kept)
-    if kept and not selection.agent.memory_enabled:
-        yield kept[0].out("excluded", "memory_off")
-    elif kept:
-        text = "\n\n".join(section.text for section in kept)
-        yield replace(kept[0], name=", ".join(section.name for section in kept), text=text)
+    if len(kept) > 1:
+        text = JOINT.join(section.text for section in kept)
+        private = any(section.private for section in kept)
+        yield replace(kept[0], text=text, private=private, identity="", members=kept)
+    else:
+        yield from (replace(section, identity="") for section in kept)
+
+
+def _unless_off(selection: Selection, section: Section) -> Section:
+    """Leave out an agent's memory where it is switched off."""
+    if section.kept and not selection.agent.memory_enabled:
+        return section.out("excluded", "memory_off")
+    return section
 
 
 def _experience(selection: Selection, part: Part) -> Iterator[Section]:
@@ -240,9 +249,7 @@ def _experience(selection: Selection, part: Part) -> Iterator[Section]:
         title = str(document.meta.extra.get("title") or title)
     section = _document_section(selection, part, selection.namespace.path, document)
     section = _wrapped(replace(section, name=one_line(title), private=True), part, title=title)
-    if section.kept and not selection.agent.memory_enabled:
-        section = section.out("excluded", "memory_off")
-    yield section
+    yield _unless_off(selection, section)
 
 
 def _namespaces(selection: Selection, part: Part) -> Iterator[Section]:
@@ -258,10 +265,14 @@ def _namespaces(selection: Selection, part: Part) -> Iterator[Section]:
 
 def _additional(selection: Selection, part: Part) -> Iterator[Section]:
     """Yield the files that the agent's settings add, each in a tag made of its path."""
-    paths = selection.agent.additional_context_files
-    documents = selection.reading.documents(paths)
-    for path, document, tag in zip(paths, documents, _additional_tags(selection), strict=True):
-        yield _wrapped(_document_section(selection, part, path, document), part, path, tag=tag)
+    for path, tag in zip(selection.agent.additional_context_files, _additional_tags(selection), strict=True):
+        try:
+            plain = clean(path)
+        except BadPath:
+            yield Section(name=one_line(path), kind="document").out("unreadable", "bad_path")
+            continue
+        section = _document_section(selection, part, plain, selection.reading.document(plain))
+        yield _wrapped(section, part, plain, tag=tag)
 
 
 def _additional_tags(selection: Selection) -> list[str]:
@@ -357,20 +368,15 @@ def _visible(selection: Selection, entries: Iterable[Entry]) -> Iterator[Entry]:
 
 def _skills(selection: Selection, part: Part) -> Iterator[Section]:
     """Yield one line per skill, its name and what it is for."""
-    lines: list[str] = []
-    for skill in find_skills(selection.reading, part.folder):
-        path = skill.document.path
-        if selection.ignored(path):
-            continue
-        if skill.document.problem:
-            yield Section(name=one_line(path), kind="skills").out("unreadable", skill.document.problem)
-        elif selection.inputs.scope is Scope.SHARED and selection.privacy.covers_document(skill.document):
-            selection.withheld += 1
-        else:
-            described = f"{skill.name}: {skill.description}" if skill.description else skill.name
-            lines.append(f"- {selection.escape(one_line(described))}")
-    if lines:
-        text = "\n".join(lines)
+    hidden = selection.privacy.covers_document if selection.inputs.scope is Scope.SHARED else nothing_hidden
+    found = find_skills(selection.reading, part.folder, ignored=selection.ignored, hidden=hidden)
+    selection.withheld += found.withheld
+    selection.warnings.extend(found.prompt_findings)
+    for skill in found.unreadable:
+        unreadable = Section(name=one_line(skill.document.path), kind="skills")
+        yield unreadable.out("unreadable", skill.document.problem or "")
+    if found.loaded:
+        text = "\n".join(selection.escape(one_line(skill.line)) for skill in found.loaded)
         listed = Section(name=part.folder, kind="skills", text=text, counted=False, unlimited=True)
         yield _wrapped(listed, part)
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from carrel.workspace.layout import Keep
 
+NEWLINE = "\n"
 _ENTITY = "&lt;"
 _WINDOW = 20  # look for a better place within 1/20 of what is kept
 
@@ -51,7 +52,7 @@ def cut(text: str, limit: int, ruler: Measure, *, keep: Keep, marker: Marker, pa
     """Shorten a text to at most `limit`, marker included; none where not even a character fits."""
     whole = ruler.size(text)
     reserved = marker.text(path=path, kept=whole, whole=whole, limit=limit)
-    room = limit - ruler.size(marker.before + reserved if keep == "head" else f"{reserved}\n")
+    room = limit - ruler.size(f"{marker.before if keep == 'head' else NEWLINE}{reserved}")
     covered = ruler.spans(text, keep) if room > 0 else None
     while covered and room > 0:
         start, end = _place(text, covered(room), keep)
@@ -88,7 +89,7 @@ def cut_middle(text: str, limit: int, *, marker: Marker, path: str) -> Cut | Non
 def cut_exactly(text: str, room: int, *, marker: Marker, path: str) -> Cut:
     """Keep exactly the first characters that fit beside the marker; the marker alone where none do."""
     line = marker.text(path=path, kept=0, whole=len(text), limit=room)
-    kept = room - len(marker.before) - len(line)
+    kept = _outside_entity(text, room - len(marker.before) - len(line), -1)
     if kept <= 0:
         return Cut(text=line, spans=())
     return Cut(text=f"{text[:kept]}{marker.before}{line}", spans=((0, kept),))
@@ -137,14 +138,14 @@ def _before(text: str, position: int, window: int) -> int:
 
 
 def _after(text: str, position: int, window: int) -> int:
-    """Move the start of a tail on to a newline, else past white space, within the window."""
+    """Move the start of a tail on to a newline, else white space, within the window."""
     if "\n" in text[max(0, position - 1) : position + 1]:
         return position
     near = text[position : position + window]
     newline = near.find("\n")
     if newline != -1:
         return position + newline
-    return next((position + i for i, c in enumerate(near, 1) if c.isspace()), position)
+    return next((position + i for i, c in enumerate(near) if c.isspace()), position)
 
 
 def _short(limit: int) -> str:

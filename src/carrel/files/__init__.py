@@ -6,7 +6,7 @@ are three different answers everywhere: None, b"" and `Unreadable`.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -62,6 +62,17 @@ class Content(Struct, frozen=True, kw_only=True):
 
     data: bytes
     digest: str
+    target: str
+    identity: str
+    links: int
+
+
+class Head(Struct, frozen=True, kw_only=True):
+    """The first bytes of one file, and what is known of it without reading the rest."""
+
+    data: bytes
+    size: int
+    modified_ns: int
     target: str
     identity: str
     links: int
@@ -147,6 +158,15 @@ class FileStore(Protocol):
 
     def remove(self, path: str, *, expect: str) -> None:
         """Remove the file whose digest is `expect`; a link is removed, what it leads to stays."""
+        ...
+
+
+@runtime_checkable
+class Heads(Protocol):
+    """A store that can give the beginning of a file without the rest; not every one can."""
+
+    def head(self, path: str, size: int) -> Head | None:
+        """Return at most the first `size` bytes, None when absent; else as `read` does."""
         ...
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISLNK
 
 from carrel.errors import Refused
-from carrel.files import READ_LIMIT, Content, Entry, Stale, Stamp, Unreadable, show
+from carrel.files import READ_LIMIT, Content, Entry, Head, Stale, Stamp, Unreadable, show
 from carrel.files.disk import Disk, typed_failures
 from carrel.files.durable import CHUNK, TO_READ, Directory, refuse_special
 from carrel.files.listing import entries, stamps
@@ -63,6 +63,18 @@ class LocalFiles:
         if content is None:
             raise Unreadable(path, "io_error", detail="it was replaced again and again")
         return content
+
+    def head(self, path: str, size: int) -> Head | None:
+        """Return at most the first `size` bytes, None when absent; never a file outside."""
+        names = parts(path)
+        for _ in range(_ATTEMPTS):
+            with _reading(path), self._resolved(names) as place:
+                if place.found is None:
+                    return None
+                refuse_special(path, place.found)
+                if (head := _head_at(path, place, size)) is not None:
+                    return head
+        raise Unreadable(path, "io_error", detail="it was replaced again and again")
 
     def stamps(self, paths: Sequence[str]) -> list[Stamp | None]:
         """Return the stamp of each file or directory, None where there is neither; "" is the root."""
@@ -203,14 +215,9 @@ def _changes(path: str) -> Generator[None]:
 
 def _read_at(path: str, place: Place, limit: int) -> tuple[Content | None, bool]:
     """Return what is at the place, and whether it rested while it was read."""
-    try:
-        fd = os.open(place.name, TO_READ, dir_fd=place.directory)
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP):
-            return None, False  # removed, or swapped for a link, since the walk
-        if error.errno == errno.ENXIO:
-            raise Unreadable(path, "special_file") from error
-        raise
+    fd = _open_at(path, place)
+    if fd is None:
+        return None, False
     try:
         before = os.fstat(fd)
         refuse_special(path, before)
@@ -226,6 +233,38 @@ def _read_at(path: str, place: Place, limit: int) -> tuple[Content | None, bool]
         links=before.st_nlink,
     )
     return content, is_whole
+
+
+def _head_at(path: str, place: Place, size: int) -> Head | None:
+    """Return the beginning of what is at the place, None where that went away just now."""
+    fd = _open_at(path, place)
+    if fd is None:
+        return None
+    try:
+        found = os.fstat(fd)
+        refuse_special(path, found)
+        data = os.read(fd, min(size, found.st_size)) if size else b""
+    finally:
+        os.close(fd)
+    return Head(
+        data=data,
+        size=found.st_size,
+        modified_ns=found.st_mtime_ns,
+        target=place.target,
+        identity=f"{found.st_dev}:{found.st_ino}",
+        links=found.st_nlink,
+    )
+
+
+def _open_at(path: str, place: Place) -> int | None:
+    try:
+        return os.open(place.name, TO_READ, dir_fd=place.directory)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP):
+            return None  # removed, or swapped for a link, since the walk
+        if error.errno == errno.ENXIO:
+            raise Unreadable(path, "special_file") from error
+        raise
 
 
 def _bounded(path: str, fd: int, size: int, limit: int) -> bytes:

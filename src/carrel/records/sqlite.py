@@ -1,7 +1,8 @@
 """Records in one SQLite file: the embedded implementation, and with no path the one for tests."""
 
-import json
 from pathlib import Path
+
+from msgspec import json
 
 from carrel.records import Payload
 from carrel.records.database import Database
@@ -41,7 +42,7 @@ class SqliteRecords:
         rows = self._database.rows(
             "SELECT payload FROM assemblies WHERE agent = ? AND session = ?", (agent, session)
         )
-        return json.loads(rows[0][0]) if rows else None
+        return json.decode(rows[0][0]) if rows else None
 
     def frozen(self, agent: str, session: str, scope: str) -> Payload | None:
         """Return the frozen parts; those of another scope do not count."""
@@ -49,7 +50,7 @@ class SqliteRecords:
             "SELECT payload FROM frozen WHERE agent = ? AND session = ? AND scope = ?",
             (agent, session, scope),
         )
-        return json.loads(rows[0][0]) if rows else None
+        return json.decode(rows[0][0]) if rows else None
 
     def keep_assembly(
         self, agent: str, session: str, scope: str, *, assembly: Payload, frozen: Payload
@@ -57,12 +58,13 @@ class SqliteRecords:
         """Keep both in one transaction, so that no crash leaves one without the other."""
         with self._database.transaction():
             self._database.rows(
-                "INSERT OR REPLACE INTO assemblies VALUES (?, ?, ?)", (agent, session, json.dumps(assembly))
+                "INSERT OR REPLACE INTO assemblies VALUES (?, ?, ?)",
+                (agent, session, json.encode(assembly).decode()),
             )
             self._database.rows(
                 "INSERT INTO frozen VALUES (?, ?, ?, ?) ON CONFLICT (agent, session) DO UPDATE "
                 "SET scope = excluded.scope, payload = excluded.payload WHERE scope != excluded.scope",
-                (agent, session, scope, json.dumps(frozen)),
+                (agent, session, scope, json.encode(frozen).decode()),
             )
 
     def thaw(self, agent: str, session: str) -> None:

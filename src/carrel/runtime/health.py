@@ -37,7 +37,7 @@ def examine(
     """Look a workspace over: its files, its structure, and what the last report says of them."""
     missing = missing_files(files, layout)
     total, count, noticed = _look_at_files(files)
-    findings = (*known, *missing, *noticed, *_placeholders(layout, identity), *_from_report(report))
+    findings = (*missing, *noticed, *_placeholders(layout, identity), *known, *_from_report(report))
     structure = not missing and not any(finding.severity == "error" for finding in findings)
     return Health(
         total_bytes=total, files=count, structure_valid=structure, findings=tuple(dict.fromkeys(findings))

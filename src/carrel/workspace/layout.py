@@ -90,8 +90,8 @@ class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which of the two shares of the agent's memory tokens is its limit."""
     always: bool = False
     """Its tags are there even when nothing is between them."""
-    lead: str = ""
-    """Stands before the first section of the parts that have the same lead."""
+    lead: tuple[str, ...] = ()
+    """Each stands once in a message, before the first section of the parts that have it."""
     open: str = ""
     close: str = ""
     gap: str | None = None
@@ -143,7 +143,7 @@ class Layout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def headings(self) -> tuple[str, ...]:
         """Return the fixed headings that delimit blocks, which no document should forge."""
         parts = [part for message in self.messages for part in message.parts]
-        lines = [line for part in parts for line in (part.lead, *_openings(part), *part.lines)]
+        lines = [line for part in parts for line in (*part.lead, *_openings(part), *part.lines)]
         fixed = (line.strip() for line in lines if "{" not in line)
         return tuple(dict.fromkeys(line for line in fixed if line.startswith("#")))
 

@@ -5,8 +5,15 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from carrel.errors import Refused, UsageError
+from carrel.markdown.frontmatter import parse
 from carrel.workspace.document import Document, Reading
 from carrel.workspace.layout import Layout
+
+OWN_FOLDERS = (".carrel", ".git")
+"""What Carrel and git keep for themselves: old versions of private files among it."""
+
+FRONT_MATTER_BYTES = 4 * 65_536
+"""A file's first bytes that decide whether it calls itself private."""
 
 
 class Scope(StrEnum):
@@ -61,6 +68,8 @@ class Privacy:
 
     def covers(self, path: str, target: str, identity: str, links: int) -> bool:
         """Tell whether shared scope must not see this file."""
+        if is_own(path) or is_own(target):
+            return True
         if self._shows and not _matches(_folded(path), self._shows):
             return True
         if any(_matches(_folded(name), self._private) for name in (path, target)):
@@ -76,6 +85,28 @@ class Privacy:
     def covers_name(self, path: str) -> bool:
         """Tell whether a path is private by its name alone."""
         return self.covers(path, path, "", 1)
+
+    def covers_folder(self, path: str, target: str) -> bool:
+        """Tell whether shared scope must not know of this folder, since nothing in it is for its eyes."""
+        return self.covers(f"{path}/", f"{target}/", "", 1)
+
+
+def is_own(path: str) -> bool:
+    """Tell whether a path is, or is inside, a folder that Carrel or git keeps for itself."""
+    # Most paths have no hidden name in them, and this is asked for every file of a tree.
+    return "." in path and any(_folded(name) in OWN_FOLDERS for name in path.split("/") if name[:1] == ".")
+
+
+def says_private(beginning: bytes, *, is_whole: bool) -> bool:
+    """Tell whether a file's first bytes say that it is private; more forgiving than `decode`.
+
+    A broken character elsewhere must not make a private file public, and comments that run on beyond
+    what was read may still say so.
+    """
+    text = beginning.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    parsed = parse(text)
+    runs_on = not is_whole and text.startswith("<!--") and "\n" not in parsed.body
+    return parsed.meta.private or runs_on
 
 
 def _folded(name: str) -> str:

@@ -1,0 +1,186 @@
+"""Changes that a person makes to files: put, move and discard, none of which can lose bytes."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec import Struct
+
+from carrel.errors import CarrelError, Refused, UsageError
+from carrel.files import Content, FileStore, Stale, show
+from carrel.files.disk import Disk, typed_failures
+from carrel.files.local import LocalFiles
+from carrel.files.paths import new_name
+from carrel.runtime.explorer import BARE, NoSuchPath, View, fetch, spelled
+from carrel.workspace.scope import HiddenByScope, is_own
+
+ABSENT = "absent"
+"""What to expect of a file that must not exist yet."""
+
+
+class Reserved(Refused):
+    """The path is inside a folder that Carrel or git looks after."""
+
+    code = "reserved"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{show(path)} is inside a folder that Carrel or git keeps for itself.",
+            hint="Change it with the program that it belongs to.",
+        )
+        self.path = path
+
+
+class Written(Struct, frozen=True, kw_only=True):
+    """A file that was put in place; `replaced` is the digest of what stood there, none when it is new."""
+
+    path: str
+    digest: str
+    size: int
+    replaced: str | None
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """A file that has another path now."""
+
+    path: str
+    target: str
+    digest: str
+
+
+class Discarded(Struct, frozen=True, kw_only=True):
+    """A file that was removed, and where it is kept."""
+
+    path: str
+    digest: str
+    kept: str
+
+
+class Trash(Struct, frozen=True, kw_only=True):
+    """Where removed files are kept: a store of its own, and how a person finds it."""
+
+    store: FileStore
+    place: str
+
+
+def open_trash(state: Path) -> Trash:
+    """Return the trash in a workspace's state directory, made where missing, for its owner's eyes only."""
+    folder = state / "trash"
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    with typed_failures(str(folder)):
+        state.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for path in missing:
+            fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                Disk().fsync(fd)
+            finally:
+                os.close(fd)
+    return Trash(store=LocalFiles(folder), place=str(folder))
+
+
+def put(files: FileStore, path: str, data: bytes, *, expect: str | None = None, view: View = BARE) -> Written:
+    """Write a file over the content with the digest `expect`, which may be "absent".
+
+    Without it, over what is there now: a change between this look and the write is still a conflict.
+    """
+    path = _changeable(path)
+    found = _found(files, path, view)
+    if expect is None:
+        expect = found.digest if found else ABSENT
+    digest = files.write(path, data, expect=None if expect == ABSENT else expect)
+    return Written(path=path, digest=digest, size=len(data), replaced=found.digest if found else None)
+
+
+def move(files: FileStore, source: str, target: str, *, view: View = BARE) -> Moved:
+    """Give a file another path, which must be free; at every moment one of the two has the bytes.
+
+    The copy is durable before the original goes. If the original cannot go, the copy goes instead.
+    """
+    source = _changeable(source)
+    if target.endswith("/"):
+        target += source.rpartition("/")[2]
+    target = _changeable(target)
+    content = _content(files, source, view)
+    _found(files, target, view)
+    files.write(target, content.data, expect=None)
+    try:
+        files.remove(source, expect=content.digest)
+    except CarrelError:
+        with suppress(CarrelError):
+            files.remove(target, expect=content.digest)
+        raise
+    return Moved(path=source, target=target, digest=content.digest)
+
+
+def discard(
+    files: FileStore, path: str, *, trash: Callable[[], Trash], now: datetime, view: View = BARE
+) -> Discarded:
+    """Remove a file, after a copy of it is durable in the trash, which is opened for nothing less."""
+    path = _changeable(path)
+    content = _content(files, path, view)
+    moment = now.astimezone(UTC).strftime("%Y-%m-%dT%H%M%SZ")
+    place = f"{moment}-{content.digest[:8]}/{_portable(path)}"
+    opened = trash()
+    try:
+        opened.store.write(place, content.data, expect=None)
+    except Stale as error:
+        if error.found != content.digest:
+            raise
+    files.remove(path, expect=content.digest)
+    return Discarded(path=path, digest=content.digest, kept=f"{opened.place}/{place}")
+
+
+def _changeable(path: str) -> str:
+    path = spelled(path)
+    if not path:
+        raise UsageError("The root is not a file.", hint="Name a file inside the workspace.")
+    if is_own(path):
+        raise Reserved(path)
+    return path
+
+
+def _found(files: FileStore, path: str, view: View) -> Content | None:
+    """Return what is at a path, refusing what this view may not see or what is not for people to change."""
+    content = fetch(files, path, view=view)
+    target = content.target if content else _target(files, path)
+    if is_own(target):
+        raise Reserved(path)
+    if content is None and view.hides and view.privacy is not None and view.privacy.covers_name(target):
+        raise HiddenByScope(path)
+    return content
+
+
+def _content(files: FileStore, path: str, view: View) -> Content:
+    content = _found(files, path, view)
+    if content is None:
+        raise NoSuchPath(path)
+    return content
+
+
+def _target(files: FileStore, path: str) -> str:
+    """Return where a new file would really be: a folder above it may be a link into another."""
+    folder, _, rest = path.rpartition("/")
+    while folder:
+        above, _, name = folder.rpartition("/")
+        found = next((entry.target for entry in files.list(above) if entry.path == folder), None)
+        if found is not None:
+            return f"{found}/{rest}"
+        folder, rest = above, f"{name}/{rest}"
+    return rest
+
+
+def _portable(path: str) -> str:
+    """Return a path whose names may be made anywhere; one that may not is told by its digest."""
+    return "/".join(_portable_name(name) for name in path.split("/"))
+
+
+def _portable_name(name: str) -> str:
+    try:
+        new_name(name, name)
+    except UsageError:
+        return f"unportable-{sha256(os.fsencode(name)).hexdigest()[:8]}"
+    return name
