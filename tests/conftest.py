@@ -2,18 +2,15 @@
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-NOBODY = 65_534
 NOW = "2026-04-24T12:00:00Z"
 
 
@@ -91,20 +88,25 @@ class Process:
         *words: str | bytes | Path,
         env: Mapping[str, str | None] | None = None,
         cwd: Path | None = None,
-        user: int | None = None,
+        privileged: bool = True,
         python: tuple[str, ...] | None = None,
+        seconds: float = 30,
     ) -> Outcome:
-        """Run it; `python` is what to give the interpreter instead of the installed command."""
+        """Run it; `python` is what to give the interpreter instead of the installed command.
+
+        Without privilege, permissions hold for root too.
+        """
         command = [str(self.script)] if python is None else [sys.executable, *python]
+        if not privileged:
+            command = [sys.executable, "-c", WITHOUT_PRIVILEGE, *command]
         done = subprocess.run(
             [*command, *words],
             env=self.environment(env or {}),
             cwd=cwd or self.cwd,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=60,
+            timeout=seconds,
             check=False,
-            **as_user(user),
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 
@@ -121,9 +123,14 @@ def clean_environment() -> list[str]:
     return [name for name in os.environ if name.startswith(("CARREL_", "PYTHON")) or name in colours]
 
 
-def as_user(user: int | None) -> dict[str, Any]:
-    """Arguments that start a process as another user; who is not root is already somebody who may be refused."""
-    return {"user": user, "group": user, "extra_groups": []} if user and os.geteuid() == 0 else {}
+# Root reads and writes whatever the permissions say, until it gives up the two capabilities that let it.
+WITHOUT_PRIVILEGE = """
+import ctypes, os, sys
+if os.geteuid() == 0:
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        assert ctypes.CDLL(None).prctl(24, capability, 0, 0, 0) == 0  # PR_CAPBSET_DROP: gone after the next exec
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 
 @pytest.fixture
@@ -146,6 +153,8 @@ class Desk:
 
     def __fspath__(self) -> str:
         return str(self.path)
+
+    __str__ = __fspath__
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name
@@ -184,13 +193,25 @@ def snapshot(root: Path) -> list[tuple[Any, ...]]:
     return sorted(found, key=lambda item: item[0])
 
 
+SAMPLE = {
+    "carrel.yaml": "layout: carrel\nagents:\n  - id: kate\n    displayName: Kate\n"
+    "    systemPromptTemplate: You are {{agent.displayName}}.\n",
+    "SOUL.md": "Kind, and exact.\n",
+    "AGENTS.md": "Be brief.\n",
+    "IDENTITY.md": "- **Name:** Kate\n- **Creature:** octopus\n- **Vibe:** warm but sharp\n- **Emoji:** 🐙\n",
+    "USER.md": "Luis, in Bogota.\n",
+    "MEMORY.md": "## People\n\n- Ana uses a Samsung.\n",
+    "memory/2026-04-23.md": "- met Ana\n",
+    "memory/2026-04-24.md": "- wrote tests\n",
+    "stack.md": "<!-- priority: 10 -->\n<!-- tags: code -->\nWe use Python.\n",
+    "team.md": "Two people.\n",
+    "knowledge/KNOWLEDGE.md": "Start here.\n",
+    "knowledge/api.md": "All calls go through one door.\n",
+    "skills/deploy/SKILL.md": "---\nname: deploy\ndescription: Ship it safely\n---\nRun the checklist.\n",
+}
+
+
 @pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A directory that every user may enter, which pytest's own are not."""
-    folder = Path(tempfile.mkdtemp(prefix="carrel-test-"))
-    folder.chmod(0o755)
-    yield folder
-    for path in folder.rglob("*"):
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o755)
-    shutil.rmtree(folder)
+def sample(desk: Desk) -> Desk:
+    """A small workspace that has one of everything."""
+    return desk.put(SAMPLE)

@@ -11,12 +11,33 @@ import pytest
 from carrel.errors import CarrelError, UsageError
 from carrel.files import Entry, FileStore, Stale, Unreadable, walk
 from carrel.files.local import LocalFiles
+from carrel.files.overlay import OverlayFiles
 from carrel.files.paths import BadPath, NameTaken
+from carrel.files.tenant import TenantFiles
 from carrel.testing import EphemeralFiles
+
+
+def local(root: Path, name: str) -> LocalFiles:
+    (root / name).mkdir()
+    return LocalFiles(root / name)
+
 
 STORES: dict[str, Callable[[Path], FileStore]] = {
     "ephemeral": lambda _: EphemeralFiles(),
     "local": LocalFiles,
+    "overlay-ephemeral": lambda _: OverlayFiles(EphemeralFiles(), EphemeralFiles()),
+    "overlay-local": lambda root: OverlayFiles(local(root, "upper"), local(root, "lower")),
+    "overlay-local-empty": lambda root: OverlayFiles(
+        local(root, "upper"), local(root, "lower"), fallthrough="empty"
+    ),
+    "overlay-mixed": lambda root: OverlayFiles(EphemeralFiles(), LocalFiles(root)),
+    "overlay-tenant": lambda root: OverlayFiles(
+        TenantFiles(local(root, "upper"), "bob"), TenantFiles(local(root, "lower"), "bob")
+    ),
+    "tenant-ephemeral": lambda _: TenantFiles(EphemeralFiles({"a.md": "", "memory/x": ""}), "Bob"),
+    "tenant-local": lambda root: TenantFiles(LocalFiles(root), "bob"),
+    "tenant-overlay": lambda root: TenantFiles(OverlayFiles(LocalFiles(root), EphemeralFiles()), "bob"),
+    "tenant-tenant": lambda root: TenantFiles(TenantFiles(LocalFiles(root), "bob"), "bob"),
 }
 
 ESCAPES = ["../x", "a/../../x", "a//../../x", "/etc/passwd", "a/..", "..", "a\0b", "\ud800.md"]

@@ -11,6 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from carrel.files import FileStore, Stale, Unreadable, walk
 from carrel.files.local import LocalFiles
+from carrel.files.overlay import OverlayFiles
+from carrel.files.tenant import TenantFiles
 from carrel.testing import EphemeralFiles, VolatileDisk
 
 PATHS = ["a.md", "b.md", "d/a.md", "d/e/f.md", "d/e/g.md", "日記.md"]
@@ -26,7 +28,18 @@ class StoreMachine(RuleBasedStateMachine):
         self.home = tempfile.TemporaryDirectory()
         root = Path(self.home.name)
         # The machine is about states, not about durability: a disk that does not wait is enough.
-        self.stores: list[FileStore] = [LocalFiles(root, disk=VolatileDisk(root)), EphemeralFiles()]
+        roots = [root / name for name in ("alone", "upper", "lower", "shared")]
+        for folder in roots:
+            folder.mkdir()
+        alone, upper, lower, shared = (LocalFiles(folder, disk=VolatileDisk(folder)) for folder in roots)
+        self.stores: list[FileStore] = [
+            alone,
+            EphemeralFiles(),
+            OverlayFiles(upper, lower),
+            OverlayFiles(EphemeralFiles(), EphemeralFiles()),
+            TenantFiles(shared, "bob"),
+            TenantFiles(EphemeralFiles(), "Bob"),
+        ]
         self.model: dict[str, bytes] = {}
 
     def teardown(self) -> None:

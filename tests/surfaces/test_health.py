@@ -1,0 +1,170 @@
+"""`carrel health`: size, count, structure, and everything a person should look at, each with a next step."""
+
+import os
+import socket
+
+import pytest
+
+KEYS = {"code", "severity", "path", "message", "hint"}
+
+
+def health(cli, desk, *words):
+    return cli("-C", desk, "health", "--json", *words).document
+
+
+def found(cli, desk):
+    return {(finding["code"], finding["path"]) for finding in health(cli, desk)["findings"]}
+
+
+def test_a_whole_workspace_has_its_four_figures_and_no_findings(cli, sample):
+    document = health(cli, sample)
+    files = [path for path in sample.path.rglob("*") if path.is_file()]
+    assert document["total_bytes"] == sum(path.stat().st_size for path in files)
+    assert document["files"] == len(files)
+    assert document["structure_valid"] is True
+    assert document["findings"] == []
+    assert set(document) <= {"schema_version", "total_bytes", "files", "structure_valid", "findings"}
+
+
+def test_the_text_form_says_the_same(cli, sample):
+    document = health(cli, sample)
+    text = cli("-C", sample, "health").text
+    assert f"{document['files']:,} files" in text
+    assert f"{document['total_bytes']:,} bytes" in text
+    assert "whole" in text
+
+
+def test_its_own_folder_and_git_are_not_counted(cli, sample):
+    before = health(cli, sample)
+    sample.put({".git/objects/x": "x" * 1000, ".carrel/state/y": "y" * 1000})
+    after = health(cli, sample)
+    assert (after["files"], after["total_bytes"]) == (before["files"], before["total_bytes"])
+
+
+def test_every_finding_has_all_its_keys_and_a_severity(cli, desk):
+    desk.put(
+        {"IDENTITY.md": "- **Name:** (your name)\n", "a.md": b"\xff", "b.md": "<!-- priority: soon -->\nB\n"}
+    )
+    findings = health(cli, desk)["findings"]
+    assert {"missing", "unreadable", "front_matter", "placeholder"} <= {f["code"] for f in findings}
+    for finding in findings:
+        assert set(finding) == KEYS
+        assert finding["severity"] in ("info", "warning", "error")
+        assert finding["message"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "lacking"),
+    [("carrel", {"AGENTS.md"}), ("astra", {"SOUL.md", "workspace"}), ("nexo", {"IDENTITY.md", "SOUL.md"})],
+)
+def test_what_the_layout_needs_and_is_missing_breaks_the_structure(cli, desk, layout, lacking):
+    desk.put({"carrel.yaml": f"layout: {layout}\n"})
+    document = health(cli, desk)
+    assert document["structure_valid"] is False
+    missing = [f for f in document["findings"] if f["code"] == "missing"]
+    assert {f["path"] for f in missing} == lacking
+    assert all("carrel init" in f["hint"] for f in missing)
+    assert "broken" in cli("-C", desk, "health").text
+
+
+def test_following_the_hint_makes_the_structure_whole(cli, desk):
+    desk.put({"carrel.yaml": "layout: nexo\n"})
+    cli("init", desk, "--layout", "nexo")
+    assert health(cli, desk)["structure_valid"] is True
+
+
+def test_what_is_no_file_is_found(cli, sample, tmp_path):
+    os.mkfifo(sample / "pipe.md")
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(os.path.relpath(sample / "s"))
+    (tmp_path / "outside.md").write_text("Outside.\n")
+    (sample / "away.md").symlink_to(tmp_path / "outside.md")
+    (sample / "round.md").symlink_to("round.md")
+    (sample / "gone.md").symlink_to("nothing.md")
+    (sample / "memory/2026-04-22.md").mkdir()
+    codes = found(cli, sample)
+    for path in ("pipe.md", "s", "away.md", "round.md", "gone.md"):
+        assert ("not_a_file", path) in codes
+    for path in ("pipe.md", "away.md", "round.md"):
+        assert ("unreadable", path) in codes
+
+
+def test_a_folder_in_the_place_of_a_file_is_found(cli, sample):
+    (sample / "MEMORY.md").unlink()
+    (sample / "MEMORY.md").mkdir()
+    assert ("unreadable", "MEMORY.md") in found(cli, sample)
+
+
+def test_a_file_in_the_place_of_a_folder_is_found(cli, desk):
+    desk.put(
+        {
+            "AGENTS.md": "Be brief.\n",
+            "memory": "not a folder\n",
+            "knowledge": "nor this\n",
+            "skills": "nor this\n",
+        }
+    )
+    paths = {path for _, path in found(cli, desk)}
+    assert {"memory", "knowledge", "skills"} <= paths
+
+
+def test_names_that_differ_by_case_are_found_under_a_name_that_exists(cli, sample):
+    sample.put({"Team.md": "Three people.\n"})
+    twins = [f for f in health(cli, sample)["findings"] if f["code"] == "name_twins"]
+    assert len(twins) == 1
+    assert twins[0]["path"] in ("team.md", "Team.md")
+
+
+def test_what_is_cut_or_left_out_is_found(cli, sample):
+    sample.put(
+        {"carrel.yaml": "budgets: {file: 100, total: 150}\n", "a.md": "word " * 500, "b.md": "word " * 90}
+    )
+    codes = found(cli, sample)
+    assert ("truncated", "a.md") in codes
+    assert ("left_out", "b.md") in codes
+
+
+def test_a_cut_is_told_in_one_unit(cli, desk):
+    desk.put({"carrel.yaml": "layout: nexo\n", "IDENTITY.md": "- **Name:** K\n", "SOUL.md": "word " * 4000})
+    message = next(f["message"] for f in health(cli, desk)["findings"] if f["code"] == "truncated")
+    shown, whole = (int(word.replace(",", "")) for word in message.split() if word.replace(",", "").isdigit())
+    assert shown < whole, message
+
+
+def test_placeholders_are_listed_with_their_names(cli, desk):
+    desk.put({"AGENTS.md": "Be brief.\n", "IDENTITY.md": "- **Name:** (your name)\n- **Vibe:** (how)\n"})
+    finding = next(f for f in health(cli, desk)["findings"] if f["code"] == "placeholder")
+    assert "name" in finding["message"]
+    assert "vibe" in finding["message"]
+
+
+def test_a_long_soul_is_told(cli, desk):
+    desk.put({"AGENTS.md": "Be brief.\n", "SOUL.md": "word " * 2500})
+    assert ("long_soul", "SOUL.md") in found(cli, desk)
+
+
+def test_looking_at_a_cut_workspace_is_not_a_failure(cli, desk):
+    desk.put({"carrel.yaml": "budgets: {file: 10}\n", "AGENTS.md": "word " * 400})
+    document = health(cli, desk)
+    assert document["structure_valid"] is True
+    assert cli("-C", desk, "health").code == 0
+
+
+def test_names_cannot_write_to_the_terminal(cli, desk):
+    desk.put({"AGENTS.md": "Be brief.\n", "\x1b[31mred\u202e.md": b"\xff", "line\nfeed.md": b"\xff"})
+    text = cli("-C", desk, "health").text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "line\nfeed" not in text
+
+
+@pytest.mark.parametrize("verb", [["init"], ["trust"], ["-C"]])
+def test_the_name_of_a_workspace_cannot_write_to_the_terminal(cli, tmp_path, verb):
+    folder = tmp_path / "a\x1b[31m\u202eb"
+    folder.mkdir()
+    (folder / "carrel.yaml").write_text("agents: [{id: kate, profile: x}]\n")
+    words = [*verb, folder] if verb != ["-C"] else ["-C", folder, "config", "show"]
+    outcome = cli(*words)
+    assert outcome.code == 0
+    assert "\x1b" not in outcome.text + outcome.warnings
+    assert "\u202e" not in outcome.text + outcome.warnings

@@ -1,0 +1,208 @@
+"""`carrel init` and `carrel trust`: nothing is overwritten, and nobody is trusted by accident."""
+
+import pytest
+
+LAYOUTS = ["carrel", "astra", "nexo"]
+HOSTILE = """\
+layout: carrel
+model: {name: gpt-4o}
+agents:
+  - id: kate
+    profile: somebody-else
+    workspace: inner
+"""
+
+
+def value(cli, desk, key):
+    rows = cli("-C", desk, "config", "show", "--json").document["settings"]
+    return next(row for row in rows if row["key"] == key)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_new_workspace_is_whole_and_explains_itself(cli, tmp_path, layout):
+    made = cli("init", tmp_path / "new", "--layout", layout, "--json").document
+    assert made["layout"] == layout
+    assert made["kept"] == []
+    assert all((tmp_path / "new" / path).is_file() for path in made["created"])
+    health = cli("-C", tmp_path / "new", "health", "--json").document
+    assert health["structure_valid"] is True
+    assert [f for f in health["findings"] if f["severity"] != "info"] == []
+    report = cli("-C", tmp_path / "new", "context", "report", "--json").document
+    assert report["layout"] == layout
+    assert report["warnings"] == []
+    assert report["tokens"]["used"] > 0
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_second_init_changes_nothing(cli, tmp_path, layout):
+    first = cli("init", tmp_path / "new", "--layout", layout, "--json").document
+    before = {path: (tmp_path / "new" / path).stat() for path in first["created"]}
+    second = cli("init", tmp_path / "new", "--layout", layout, "--json").document
+    assert second["created"] == []
+    assert second["kept"] == first["created"]
+    after = {path: (tmp_path / "new" / path).stat() for path in first["created"]}
+    assert {p: (s.st_ino, s.st_mtime_ns) for p, s in before.items()} == {
+        p: (s.st_ino, s.st_mtime_ns) for p, s in after.items()
+    }
+
+
+def test_what_exists_is_kept_even_when_it_is_empty_or_odd(cli, desk):
+    desk.put({"AGENTS.md": "", "SOUL.md": b"\xff not text", "mine.md": "My own.\n"})
+    made = cli("init", desk, "--json").document
+    assert {"AGENTS.md", "SOUL.md"} <= set(made["kept"])
+    assert (desk / "AGENTS.md").read_bytes() == b""
+    assert (desk / "SOUL.md").read_bytes() == b"\xff not text"
+    assert (desk / "mine.md").read_text() == "My own.\n"
+
+
+def test_init_for_a_person_lists_made_and_kept_and_the_next_step(cli, desk):
+    desk.put({"AGENTS.md": "Mine.\n"})
+    text = cli("init", desk).text
+    assert "made  SOUL.md" in text
+    assert "kept  AGENTS.md" in text
+    assert f"carrel -C {desk.path} context report" in text
+
+
+def test_init_without_a_directory_means_the_current_one(cli, tmp_path):
+    (tmp_path / "here").mkdir()
+    assert cli("init", cwd=tmp_path / "here").code == 0
+    assert (tmp_path / "here/AGENTS.md").is_file()
+
+
+def test_init_takes_its_directory_from_the_shared_option_too(cli, tmp_path):
+    assert cli("-C", tmp_path / "there", "init").code == 0
+    assert (tmp_path / "there/AGENTS.md").is_file()
+
+
+def test_the_next_step_that_init_prints_works_for_a_name_with_a_space(cli, tmp_path):
+    text = cli("init", "my agent", cwd=tmp_path).text
+    assert "'my agent'" in text
+
+
+@pytest.mark.parametrize("twin", ["agents.md", "Soul.MD"])
+def test_init_beside_a_twin_of_a_name_keeps_the_twin(cli, desk, twin):
+    desk.put({twin: "Mine.\n"})
+    outcome = cli("init", desk, "--json")
+    assert (desk / twin).read_text() == "Mine.\n"
+    if outcome.code:
+        assert outcome.error["code"] == "name_taken"
+    else:
+        assert outcome.document["created"]
+
+
+def test_a_folder_in_the_place_of_a_file_is_a_typed_error(cli, desk):
+    (desk / "AGENTS.md").mkdir()
+    outcome = cli("init", desk, "--json")
+    assert outcome.error["code"] in ("unreadable", "not_a_file", "stale")
+    assert (desk / "AGENTS.md").is_dir()
+
+
+def test_a_file_in_the_place_of_the_directory_is_a_usage_error(cli, tmp_path):
+    (tmp_path / "taken").write_text("x")
+    assert cli("init", tmp_path / "taken", "--json").code == 2
+    assert cli("init", tmp_path / "taken/below", "--json").code == 2
+    assert (tmp_path / "taken").read_text() == "x"
+
+
+def test_what_init_makes_is_trusted(cli, tmp_path):
+    cli("init", tmp_path / "new")
+    shown = cli("-C", tmp_path / "new", "config", "show", "--json").document
+    assert shown["trusted"] is True
+
+
+def test_init_does_not_trust_the_settings_of_a_stranger(cli, desk):
+    desk.put({"carrel.yaml": HOSTILE})
+    cli("init", desk)
+    assert cli("-C", desk, "config", "show", "--json").document["trusted"] is False
+    assert value(cli, desk, "agents.kate.profile")["value"] is None
+
+
+def test_sensitive_settings_of_a_stranger_are_ignored_and_named(cli, desk):
+    desk.put({"carrel.yaml": HOSTILE, "AGENTS.md": "Be brief.\n"})
+    shown = cli("-C", desk, "config", "show", "--json").document
+    assert shown["trusted"] is False
+    assert value(cli, desk, "agents.kate.profile") == {
+        "key": "agents.kate.profile",
+        "value": None,
+        "origin": "default",
+    }
+    finding = next(f for f in shown["findings"] if f["code"] == "untrusted_setting")
+    assert "agents.kate.profile" in finding["message"]
+    assert "carrel trust" in finding["hint"]
+    health = cli("-C", desk, "health", "--json").document
+    assert "untrusted_setting" in {f["code"] for f in health["findings"]}
+
+
+def test_a_stranger_may_name_a_model_to_count_for_but_not_to_call(cli, desk):
+    desk.put({"carrel.yaml": HOSTILE})
+    assert value(cli, desk, "model.name")["value"] == "gpt-4o"
+    findings = cli("-C", desk, "config", "show", "--json").document["findings"]
+    assert "used only to count tokens" in findings[0]["message"]
+
+
+def test_trust_lets_sensitive_settings_count(cli, desk):
+    desk.put({"carrel.yaml": HOSTILE})
+    (desk / "inner").mkdir()
+    trusted = cli("trust", desk, "--json")
+    assert trusted.document == {"directory": str(desk.path), "trusted": True}
+    assert value(cli, desk, "agents.kate.profile")["value"] == "somebody-else"
+
+
+def test_an_ordinary_edit_keeps_the_trust_and_a_sensitive_one_ends_it(cli, desk):
+    desk.put({"carrel.yaml": HOSTILE})
+    (desk / "inner").mkdir()
+    cli("trust", desk)
+    desk.put({"carrel.yaml": HOSTILE + "budgets: {file: 100}\n"})
+    assert cli("-C", desk, "config", "show", "--json").document["trusted"] is True
+    desk.put({"carrel.yaml": HOSTILE.replace("somebody-else", "third")})
+    shown = cli("-C", desk, "config", "show", "--json").document
+    assert shown["trusted"] is False
+    assert "changed since it was trusted" in shown["findings"][0]["message"]
+
+
+def test_trust_is_kept_outside_the_workspace(cli, desk):
+    desk.put({"carrel.yaml": HOSTILE})
+    before = desk.snapshot()
+    cli("trust", desk)
+    assert desk.snapshot() == before
+    assert (cli.home / "data/trust.json").is_file()
+
+
+def test_trust_of_one_directory_is_not_trust_of_its_neighbour(cli, desk, tmp_path):
+    desk.put({"carrel.yaml": HOSTILE})
+    cli("trust", desk)
+    neighbour = tmp_path / "desk-evil"
+    neighbour.mkdir()
+    (neighbour / "carrel.yaml").write_text(HOSTILE)
+    assert cli("-C", neighbour, "config", "show", "--json").document["trusted"] is False
+
+
+def test_trust_of_nothing_is_not_found(cli, tmp_path):
+    outcome = cli("trust", tmp_path / "nowhere", "--json")
+    assert (outcome.code, outcome.error["code"]) == (3, "root_missing")
+
+
+def test_trust_of_settings_that_are_wrong_is_refused_with_the_line(cli, desk):
+    desk.put({"carrel.yaml": "layout: carrel\nagnets: []\n"})
+    outcome = cli("trust", desk, "--json")
+    assert outcome.code == 2
+    assert "line 2" in outcome.error["message"]
+
+
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", '{"version": 1}', '{"version": 1, "workspaces": {"/": 3}}', "\0\0"]
+)
+def test_a_damaged_list_of_trust_trusts_nobody_and_says_so(cli, desk, damage):
+    desk.put({"carrel.yaml": HOSTILE})
+    cli("trust", desk)
+    (cli.home / "data/trust.json").write_text(damage)
+    shown = cli("-C", desk, "config", "show", "--json").document
+    assert shown["trusted"] is False
+    assert shown["findings"]
+
+
+def test_a_trusted_workspace_keeps_its_cache_inside_and_out_of_git(cli, sample):
+    cli("trust", sample)
+    cli("-C", sample, "context", "report")
+    assert (sample / ".carrel/cache").is_dir()
+    assert (sample / ".carrel/.gitignore").read_text().split() == ["*"]

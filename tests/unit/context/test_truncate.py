@@ -1,0 +1,166 @@
+import pytest
+
+from carrel.context.rulers import CharacterRuler, TokenRuler
+from carrel.context.truncate import Marker, cut
+from carrel.tokens import Vocabulary
+from carrel.workspace.counts import TokenCounts
+
+ASTRA = Marker(pattern="[truncated at {limit} tokens]")
+CARREL = Marker(pattern="[truncated: {path}, {kept} of {whole} tokens shown]")
+NEXO = Marker(pattern="[truncated]", before="\n\n")
+PLAIN = Marker(pattern="[cut]")
+COUNTS = TokenCounts(Vocabulary(), None)
+TOKENS = TokenRuler(COUNTS)
+CHARACTERS = CharacterRuler()
+
+
+def in_characters(text: str, limit: int, *, keep="head", marker=PLAIN) -> str | None:
+    done = cut(text, limit, CHARACTERS, keep=keep, marker=marker, path="a.md")
+    return done.text if done else None
+
+
+def in_tokens(text: str, limit: int, *, keep="head", marker=ASTRA, path="a.md"):
+    return cut(text, limit, TOKENS, keep=keep, marker=marker, path=path)
+
+
+def test_a_head_ends_with_the_marker_on_its_own_line():
+    assert in_characters("abcdefghijklmnop", 12) == "abcdef\n[cut]"
+
+
+def test_a_tail_begins_with_the_marker_on_its_own_line():
+    assert in_characters("abcdefghijklmnop", 12, keep="tail") == "[cut]\nklmnop"
+
+
+def test_nexo_parts_a_head_from_its_marker_by_a_blank_line_and_a_tail_by_one_newline():
+    text = "abcdefghijklmnopqrstuvwxyz"
+    assert in_characters(text, 20, marker=NEXO) == "abcdefg\n\n[truncated]"
+    assert in_characters(text, 20, marker=NEXO, keep="tail") == "[truncated]\nstuvwxyz"
+
+
+def test_a_limit_that_holds_the_marker_and_one_character_is_enough_and_one_less_is_not():
+    assert in_characters("abcdef", 7) == "a\n[cut]"
+    assert in_characters("abcdef", 6) is None
+    assert in_characters("abcdef", 0) is None
+    assert in_characters("abcdef", 7, keep="tail") == "[cut]\nf"
+    assert in_characters("abcdef", 6, keep="tail") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a" * 40 + "\n" + "b" * 200, "a" * 40),  # the cut falls right on the newline: stay
+        ("a" * 39 + "\n" + "b" * 200, "a" * 39),  # just past a newline: stay, and trim
+        ("a" * 38 + "\nb" + "c" * 200, "a" * 38),  # within two characters
+        ("a" * 37 + "\nbb" + "c" * 200, "a" * 37 + "\nbb"),  # three: too far
+        ("a" * 38 + " b" + "c" * 200, "a" * 38),
+        ("a" * 37 + " bb" + "c" * 200, "a" * 37 + " bb"),
+        ("a" * 38 + "\n " + "c" * 200, "a" * 38),  # a newline before nearer white space
+        ("a" * 200, "a" * 40),
+    ],
+)
+def test_a_head_ends_at_a_newline_or_white_space_within_five_percent(text, kept):
+    assert in_characters(text, 46) == f"{kept}\n[cut]"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("b" * 200 + "\n" + "a" * 40, "a" * 40),
+        ("b" * 200 + "\n" + "a" * 39, "a" * 39),
+        ("b" * 200 + "b\n" + "a" * 38, "a" * 38),
+        ("b" * 200 + "bb\n" + "a" * 37, "bb\n" + "a" * 37),
+        ("b" * 200 + "b " + "a" * 38, "a" * 38),
+        ("b" * 200 + "bb " + "a" * 37, "bb " + "a" * 37),
+        ("b" * 200, "b" * 40),
+    ],
+)
+def test_a_tail_begins_after_a_newline_or_white_space_within_five_percent(text, kept):
+    assert in_characters(text, 46, keep="tail") == f"[cut]\n{kept}"
+
+
+def test_a_tail_loses_leading_newlines_only():
+    assert in_characters("b" * 200 + "\n\n  indented" + "a" * 28, 46, keep="tail") == (
+        "[cut]\n  indented" + "a" * 28
+    )
+
+
+def test_a_head_loses_trailing_white_space_and_keeps_leading():
+    assert in_characters("\n\n" + "a" * 36 + " \t" + "b" * 100, 46) == "\n\n" + "a" * 36 + "\n[cut]"
+
+
+@pytest.mark.parametrize("size", range(40, 45))
+def test_an_entity_is_never_split(size):
+    head = in_characters("a" * 40 + "&lt;" + "b" * 100, size + 6)
+    assert head == ("a" * 40 if size < 44 else "a" * 40 + "&lt;") + "\n[cut]"
+    tail = in_characters("b" * 100 + "&lt;" + "a" * 40, size + 6, keep="tail")
+    assert tail == "[cut]\n" + ("a" * 40 if size < 44 else "&lt;" + "a" * 40)
+
+
+@pytest.mark.parametrize(
+    ("limit", "written"), [(20_000, "20K"), (1_500, "1500"), (1_000, "1K"), (999, "999")]
+)
+def test_a_limit_is_written_with_k_where_it_is_whole_thousands(limit, written):
+    done = in_tokens("word " * 25_000, limit)
+    assert done is not None
+    assert done.text.endswith(f"\n[truncated at {written} tokens]")
+    assert TOKENS.size(done.text) <= limit
+    assert TOKENS.size(done.text) > 0.94 * limit
+
+
+def test_carrel_says_how_many_of_how_many_tokens_are_shown():
+    text = "one two three four five six seven eight nine ten\n" * 200
+    done = in_tokens(text, 100, marker=CARREL)
+    assert done is not None
+    kept, _, marker = done.text.rpartition("\n")
+    assert marker == f"[truncated: a.md, {TOKENS.size(kept)} of {TOKENS.size(text)} tokens shown]"
+    assert done.kept == TOKENS.size(kept)
+    assert TOKENS.size(done.text) <= 100
+
+
+def test_a_tail_of_carrel_says_it_too():
+    text = "one two three four five six seven eight nine ten\n" * 200
+    done = in_tokens(text, 100, marker=CARREL, keep="tail")
+    assert done is not None
+    marker, _, kept = done.text.partition("\n")
+    assert marker == f"[truncated: a.md, {TOKENS.size(kept)} of {TOKENS.size(text)} tokens shown]"
+    assert text.endswith(kept)
+
+
+def test_a_cut_between_the_tokens_of_one_character_goes_back_before_it():
+    text = "𒀀" * 200  # several tokens each
+    for limit in range(10, 20):
+        for keep in ("head", "tail"):
+            done = in_tokens(text, limit, keep=keep)
+            if done is not None:
+                assert set(text[done.start : done.end]) == {"𒀀"}
+                assert TOKENS.size(done.text) <= limit
+
+
+@pytest.mark.parametrize("keep", ["head", "tail"])
+@pytest.mark.parametrize("marker", [ASTRA, CARREL, NEXO])
+def test_a_remembered_cut_equals_a_fresh_one(tmp_path, keep, marker):
+    text = "Some words, and \n more <b>words</b> 🐙 " * 300
+    fresh = in_tokens(text, 200, keep=keep, marker=marker)
+    first = TokenCounts(Vocabulary(), tmp_path / "tokens.db")
+    assert TokenRuler(first).cut(text, 200, keep=keep, marker=marker, path="a.md") == fresh
+    first.close()
+    vocabulary = Vocabulary()
+    second = TokenCounts(vocabulary, tmp_path / "tokens.db")
+    ruler = TokenRuler(second)
+    assert ruler.cut(text, 200, keep=keep, marker=marker, path="a.md") == fresh
+    assert vocabulary.encoded == 0
+    assert ruler.cut(text, 200, keep=keep, marker=marker, path="b.md") == in_tokens(
+        text, 200, keep=keep, marker=marker, path="b.md"
+    )
+    assert ruler.cut(text, 201, keep=keep, marker=marker, path="a.md") == in_tokens(
+        text, 201, keep=keep, marker=marker
+    )
+    assert ruler.cut(text, 2, keep=keep, marker=marker, path="a.md") is None
+    assert ruler.cut(text, 2, keep=keep, marker=marker, path="a.md") is None
+    second.close()
+
+
+def test_a_path_with_braces_is_written_as_it_is():
+    done = in_tokens("word " * 500, 100, marker=CARREL, path="{kept}{0}.md")
+    assert done is not None
+    assert "[truncated: {kept}{0}.md, " in done.text
