@@ -18,7 +18,7 @@ class Model(Struct, frozen=True):
     known: bool = True
 
 
-# Longest prefix wins. Makers that publish no vocabulary are counted in o200k_base and marked as an estimate.
+# Longest prefix wins. Where no vocabulary can be had, o200k_base counts, and is marked as an estimate.
 _MODELS = {
     "gpt-3.5": Model("cl100k_base", window=16_385),
     "gpt-4": Model("cl100k_base", window=8_192),
@@ -41,7 +41,8 @@ _MODELS = {
     "kimi-k2": Model("kimi_k2", window=131_072),
     "glm-4": Model("glm4", window=128_000),
     "phi-4": Model("phi4", window=16_384),
-    "gemma-3": Model("gemma3", window=131_072),
+    "gemma-3": Model(exact=False, window=131_072),  # its vocabulary has no byte-level form to cut by
+    "gemma3": Model(exact=False, window=131_072),
 }
 _UNKNOWN = Model(exact=False, known=False)
 
@@ -49,13 +50,16 @@ _UNKNOWN = Model(exact=False, known=False)
 def describe_model(name: str | None) -> Model:
     """Return what is known of a model by the longest matching prefix of its name.
 
-    No name means the defaults; an unknown name gets the default window, and the caller reports it.
+    A name may have a provider before it and a tag behind it, `ollama/qwen3:8b`: the last piece that is known
+    counts. No name means the defaults; an unknown name gets the default window, and the caller reports it.
     """
     if name is None:
         return Model()
-    plain = name.lower().replace(":", "/").rpartition("/")[2]
-    matches = [prefix for prefix in _MODELS if plain.startswith(prefix)]
-    return _MODELS[max(matches, key=len)] if matches else _UNKNOWN
+    for piece in reversed(name.lower().replace(":", "/").split("/")):
+        matches = [prefix for prefix in _MODELS if piece.startswith(prefix)]
+        if matches:
+            return _MODELS[max(matches, key=len)]
+    return _UNKNOWN
 
 
 class Tokenizer(Protocol):

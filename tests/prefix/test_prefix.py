@@ -348,7 +348,7 @@ def test_a_memory_in_the_prompt_ends_the_prefix_before_it(sample, machine):
 def test_a_budget_of_one_call_is_not_the_budget_of_the_next(sample, machine):
     with Workspace.open(sample, environ=machine.environ) as workspace:
         whole = workspace.assemble()
-        tight = workspace.assemble(budget=Budget(file=3, total=3, overflow="exclude"))
+        tight = workspace.assemble(budget=Budget(file=3, total=3))
         assert tight.to_text() != whole.to_text()
         assert workspace.assemble().to_text() == whole.to_text()
 

@@ -41,7 +41,7 @@ def kept(fitted):
 @given(many, limits, limits, overflows)
 @settings(max_examples=120, deadline=None)
 def test_every_section_comes_back_once_in_the_same_order_with_a_reason(sections, file, total, overflow):
-    fitted = fit(sections, Budget(file=file, total=total, overflow=overflow), shorten)
+    fitted = fit(sections, Budget(file=file, total=total), overflow, shorten)
     assert [s.name for s in fitted] == [s.name for s in sections]
     for before, after in zip(sections, fitted, strict=True):
         assert after.state in ("included", "truncated", "excluded")
@@ -55,7 +55,7 @@ def test_every_section_comes_back_once_in_the_same_order_with_a_reason(sections,
 @given(many, limits, limits, overflows)
 @settings(max_examples=120, deadline=None)
 def test_no_section_takes_more_than_its_limit(sections, file, total, overflow):
-    fitted = fit(sections, Budget(file=file, total=total, overflow=overflow), shorten)
+    fitted = fit(sections, Budget(file=file, total=total), overflow, shorten)
     assert all(s.size <= file for s in fitted if file is not None and s.kept and not s.unlimited)
 
 
@@ -63,7 +63,7 @@ def test_no_section_takes_more_than_its_limit(sections, file, total, overflow):
 @settings(max_examples=120, deadline=None)
 def test_the_total_is_exceeded_by_pinned_sections_alone(sections, file, total):
     for overflow in ("exclude", "truncate"):
-        fitted = fit(sections, Budget(file=file, total=total, overflow=overflow), shorten)
+        fitted = fit(sections, Budget(file=file, total=total), overflow, shorten)
         counted = [s for s in fitted if s.kept and s.counted]
         pinned = sum(s.size for s in counted if s.pinned) if overflow == "exclude" else 0
         assert sum(s.size for s in counted) <= max(total, pinned)
@@ -72,16 +72,16 @@ def test_the_total_is_exceeded_by_pinned_sections_alone(sections, file, total):
 @given(many, limits, st.integers(0, 120))
 @settings(max_examples=120, deadline=None)
 def test_excluding_never_loses_a_pinned_section_to_the_total(sections, file, total):
-    limited = fit(sections, Budget(file=file, total=None, overflow="exclude"), shorten)
-    fitted = kept(fit(sections, Budget(file=file, total=total, overflow="exclude"), shorten))
+    limited = fit(sections, Budget(file=file, total=None), "exclude", shorten)
+    fitted = kept(fit(sections, Budget(file=file, total=total), "exclude", shorten))
     assert all(fitted.get(s.name) == s for s in limited if s.pinned and s.kept)
 
 
 @given(many, limits, st.integers(0, 120), st.integers(0, 60))
 @settings(max_examples=150, deadline=None)
 def test_excluding_with_a_larger_total_never_loses_a_section_or_a_character(sections, file, total, more):
-    small = kept(fit(sections, Budget(file=file, total=total, overflow="exclude"), shorten))
-    large = kept(fit(sections, Budget(file=file, total=total + more, overflow="exclude"), shorten))
+    small = kept(fit(sections, Budget(file=file, total=total), "exclude", shorten))
+    large = kept(fit(sections, Budget(file=file, total=total + more), "exclude", shorten))
     assert small.items() <= large.items()
 
 
@@ -89,8 +89,8 @@ def test_excluding_with_a_larger_total_never_loses_a_section_or_a_character(sect
 @settings(max_examples=120, deadline=None)
 def test_a_larger_limit_alone_never_loses_a_section(sections, file, more, overflow):
     """With a total it may: what is cut less leaves less room for those after it."""
-    small = kept(fit(sections, Budget(file=file, total=None, overflow=overflow), shorten))
-    large = kept(fit(sections, Budget(file=file + more, total=None, overflow=overflow), shorten))
+    small = kept(fit(sections, Budget(file=file, total=None), overflow, shorten))
+    large = kept(fit(sections, Budget(file=file + more, total=None), overflow, shorten))
     assert small.keys() <= large.keys()
 
 
@@ -99,7 +99,7 @@ def test_a_larger_limit_alone_never_loses_a_section(sections, file, more, overfl
 def test_excluding_keeps_the_sections_before_the_first_that_does_not_fit_and_none_after(
     sections, file, total
 ):
-    fitted = fit(sections, Budget(file=file, total=total, overflow="exclude"), shorten)
+    fitted = fit(sections, Budget(file=file, total=total), "exclude", shorten)
     competing = [s for s in fitted if s.counted and not s.pinned and (s.kept or s.reason == "total")]
     states = [s.kept for s in competing]
     assert states == sorted(states, reverse=True)
@@ -108,9 +108,7 @@ def test_excluding_keeps_the_sections_before_the_first_that_does_not_fit_and_non
 @given(many, limits, st.integers(0, 120))
 @settings(max_examples=120, deadline=None)
 def test_truncating_keeps_nothing_counted_after_what_the_total_cut_or_refused(sections, file, total):
-    fitted = [
-        s for s in fit(sections, Budget(file=file, total=total, overflow="truncate"), shorten) if s.counted
-    ]
+    fitted = [s for s in fit(sections, Budget(file=file, total=total), "truncate", shorten) if s.counted]
     closed = next((n for n, s in enumerate(fitted) if s.reason == "total"), None)
     if closed is not None:
         assert not any(s.kept for s in fitted[closed + 1 :])

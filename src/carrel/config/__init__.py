@@ -5,6 +5,7 @@ settings count only after `trust`.
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import reduce
@@ -17,7 +18,15 @@ from msgspec.structs import asdict
 from carrel import plainyaml
 from carrel.clock import Clock, FixedClock, SystemClock
 from carrel.config.directories import UserDirectories, user_directories
-from carrel.config.trust import WORKSPACE_FILE, distrust, is_trusted, look_up, trust, without_sensitive
+from carrel.config.trust import (
+    WORKSPACE_FILE,
+    distrust,
+    is_sensitive,
+    is_trusted,
+    look_up,
+    trust,
+    without_sensitive,
+)
 from carrel.errors import Unavailable
 from carrel.findings import Finding
 from carrel.settings import BadSetting, Given, Key, Settings, leaves, specs
@@ -32,8 +41,10 @@ __all__ = [
     "distrust",
     "dump",
     "effective",
+    "is_sensitive",
     "is_trusted",
     "load_config",
+    "look_up",
     "read_clock",
     "trust",
     "user_directories",
@@ -43,6 +54,9 @@ SCHEMA_VERSION = 1
 DETECTED = "detected"
 """The origin of a layout that nobody named."""
 
+FIRST_YEAR, LAST_YEAR = 1000, 9000
+"""Days before and after a moment, in any zone, must still be days of the calendar."""
+
 Source = tuple[str, Given]
 
 
@@ -50,6 +64,12 @@ class UnreadableConfig(Unavailable):
     """The user's own settings file exists and cannot be read."""
 
     code = "unreadable_config"
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(
+            f"{path} cannot be read: {problem}.",
+            hint="Put a regular file there, or move what is there away; CARREL_HOME says where it is looked for.",
+        )
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -152,12 +172,16 @@ def _parsed(data: object, text: str, layout: str | None, origin: str) -> Given:
 
 def _read_user_file(path: Path) -> str | None:
     try:
-        with path.open("rb") as file:
+        # Not blocking, so that a pipe is not waited for.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise UnreadableConfig(path, "it is not a regular file")
             content = file.read(plainyaml.LIMIT * 4 + 1)  # a character has at most four bytes
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UnreadableConfig(f"{path} cannot be read: {error.strerror}") from error
+        raise UnreadableConfig(path, error.strerror or str(error)) from error
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -194,11 +218,15 @@ def read_clock(environ: Mapping[str, str]) -> Clock:
         moment = datetime.fromisoformat(text)
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
-        hint = "Give an ISO time, for example 2026-04-24T09:00:00Z."
-        raise BadSetting(
-            "CARREL_NOW", f"is no time: {text[:60]!r}", source="environment", hint=hint
-        ) from None
+        raise _bad_moment(f"is no time: {text[:60]!r}") from None
+    if not FIRST_YEAR <= moment.year <= LAST_YEAR:
+        raise _bad_moment(f"is not between the years {FIRST_YEAR} and {LAST_YEAR}: {text[:60]!r}")
     return FixedClock(moment)
+
+
+def _bad_moment(problem: str) -> BadSetting:
+    hint = "Give an ISO time, for example 2026-04-24T09:00:00Z."
+    return BadSetting("CARREL_NOW", problem, source="environment", hint=hint)
 
 
 def flatten(settings: Settings) -> Given:

@@ -51,6 +51,11 @@ def distrust(root: Path, directories: UserDirectories) -> None:
     _record(root, directories, None)
 
 
+def is_sensitive(workspace_text: str | None, *, manifest: Given | None = None) -> bool:
+    """Tell whether a workspace's own files have a setting that needs trust; a wrong one is an error."""
+    return bool(_sensitive((manifest or {}) | _parsed(workspace_text)))
+
+
 def is_trusted(root: Path, workspace_text: str | None, directories: UserDirectories) -> bool:
     """Tell whether the owner approved this workspace with exactly these sensitive settings."""
     return look_up(root, _parsed(workspace_text), directories)[0]

@@ -1,6 +1,7 @@
 """Assembly: the layout's messages for one call, and the account of them."""
 
 from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -77,7 +78,7 @@ class Assembler:
         `frozen` holds what the session keeps from its beginning, `before` what its last call sent.
         """
         draft = _Draft()
-        budget = self._budget(budget or Budget())
+        budget = self.limits(budget or Budget())
         for number, spec in enumerate(self.ground.layout.messages):
             if spec.history:
                 self._add_history(draft, inputs)
@@ -93,7 +94,7 @@ class Assembler:
             messages=tuple(draft.messages), report=self._report(draft, inputs, before), frozen=draft.frozen
         )
 
-    def _budget(self, given: Budget) -> Budget:
+    def limits(self, given: Budget) -> Budget:
         """Fill in what was not given: as the settings say, else the layout."""
         layout, agent, settings = self.ground.layout, self.ground.agent, self.ground.settings.budgets
         memory_room = _first(agent.memory_tokens, settings.memory_tokens)
@@ -172,11 +173,18 @@ class Assembler:
             prefix=describe_prefix(rows, changed_by),
             sections=rows,
             hidden=draft.hidden,
-            recall=tuple(
-                {"path": h.path, "line": h.line, "tier": h.tier, "scores": {"score": h.score}, "kept": True}
-                for h in inputs.recall
-            ),
+            recall=self._recalled(rows, inputs),
             warnings=tuple(dict.fromkeys((*ground.findings, *ground.counts.findings, *draft.warnings))),
+        )
+
+    def _recalled(self, rows: tuple[Row, ...], inputs: Inputs) -> tuple[dict[str, Any], ...]:
+        """Say of each hit whether the model reads it: in its own block, or in the prompt."""
+        template = parse_template(self.ground.agent.system_prompt_template)
+        in_prompt = "memory" in template.inserts and bool(recall_lines(self.ground.layout, inputs.recall))
+        kept = in_prompt or any(row.kind == "recall" for row in rows)
+        return tuple(
+            {"path": h.path, "line": h.line, "tier": h.tier, "scores": {"score": h.score}, "kept": kept}
+            for h in inputs.recall
         )
 
     def _tokens(self, rows: tuple[Row, ...], warnings: list[Finding]) -> tuple[Tokens, str | None]:

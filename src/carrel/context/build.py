@@ -88,20 +88,24 @@ def build(
         everything = _fit(ground, spec, sections, budget)
         hidden = selection.withheld + sum(section.private and section.kept for section in everything)
         sections = [section for section in sections if not section.private]
-    texts, rows = _render(ground, spec, _framed(spec, _fit(ground, spec, sections, budget)))
+    fitted = _framed(spec, _fit(ground, spec, sections, budget))
+    texts, rows = _render(ground, spec, fitted)
+    for_owner = () if inputs.scope is Scope.SHARED else selection.private_warnings
     built = Built(
         texts=texts,
         rows=rows,
-        identities=frozenset(selection.rendered),
+        identities=rendered | {section.identity for section in fitted if section.kept and section.identity},
         hidden=hidden,
-        warnings=tuple(selection.warnings),
+        warnings=(*selection.warnings, *for_owner),
     )
     return built, (selection.reading, selection.namespaces)
 
 
 def _selection(ground: Ground, inputs: Inputs, rendered: frozenset[str]) -> Selection:
     reading = ground.documents.reading()
-    name = agent_name(ground, find_identity(reading, ground.layout).name)
+    privacy = Privacy(ground.layout, lambda: private_identities(reading, ground.layout))
+    hidden_by = privacy if inputs.scope is Scope.SHARED else None
+    name = agent_name(ground, find_identity(reading, ground.layout, hidden_by).name)
     return Selection(
         layout=ground.layout,
         agent=ground.agent,
@@ -109,7 +113,7 @@ def _selection(ground: Ground, inputs: Inputs, rendered: frozenset[str]) -> Sele
         reading=reading,
         namespaces=ground.namespaces.reading(),
         namespace=namespace_of(ground.agent, name, ground.location),
-        privacy=Privacy(ground.layout, lambda: private_identities(reading, ground.layout)),
+        privacy=privacy,
         ignored=find_rules(reading),
         values=_values(ground, inputs, name),
         facts=_facts(ground, inputs, name),
@@ -213,10 +217,20 @@ def _framed(spec: MessageSpec, sections: Sequence[Section]) -> list[Section]:
     for number, part in enumerate(spec.parts):
         own = [section for section in sections if section.part == number]
         framed.extend(own)
+        framed.extend(_listing_alone(section) for section in own if section.after and not section.kept)
         if part.always and not any(section.kept for section in own):
             name = part.open.strip("<>")
             framed.append(Section(name=name, kind="frame", part=number, open=part.open + part.close))
     return framed
+
+
+def _listing_alone(section: Section) -> Section:
+    """Return the list that stood after a text which is not in the prompt."""
+    name = section.name.rpartition("/")[0]
+    return Section(
+        name=name, kind=section.kind, part=section.part, text=section.after.lstrip("\n"),
+        open=section.open, close=section.close,
+    )  # fmt: skip
 
 
 def _render(

@@ -66,14 +66,14 @@ def what_broke(before: Remembered, rows: Sequence[Row], scope: str) -> Change | 
     """Say what broke the prefix since a remembered call; a prefix that only grew is not broken."""
     old = [(row.name, row.sha256) for row in leading(before.rows)]
     new = [(row.name, row.sha256) for row in leading(rows)]
-    for was, now in zip(old, new, strict=False):
-        if was != now:
-            if before.scope != scope:
-                return Change(section=now[0], cause="scope")
-            return _cause(was[0], now[0], [name for name, _ in old], [name for name, _ in new])
-    if len(old) > len(new):
-        return Change(section=old[len(new)][0], cause="removed")
-    return None
+    same = next((n for n, (was, now) in enumerate(zip(old, new, strict=False)) if was != now), len(new))
+    if same >= len(old) or old == new:
+        return None
+    if before.scope != scope:  # what the other scope saw there is not named
+        return Change(section=new[min(same, len(new) - 1)][0] if new else "", cause="scope")
+    if same == len(new):
+        return Change(section=old[same][0], cause="removed")
+    return _cause(old[same][0], new[same][0], [name for name, _ in old], [name for name, _ in new])
 
 
 def _difference(name: str, old: Row | None, new: Row | None) -> Difference:

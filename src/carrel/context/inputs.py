@@ -4,6 +4,7 @@ from datetime import date, datetime, timedelta
 
 from msgspec import Struct
 
+from carrel.context.render import one_line
 from carrel.sessions.message import Message
 from carrel.workspace.scope import Scope
 
@@ -44,7 +45,7 @@ class Inputs(Struct, frozen=True, kw_only=True):
             "date": self.today.isoformat(),
             "weekday": _WEEKDAYS[self.today.weekday()],
             "time_zone": self.time_zone,
-            "session": self.session or "",
+            "session": one_line(self.session or ""),
         }
 
     def last_days(self, count: int) -> list[date]:

@@ -27,6 +27,7 @@ from carrel.workspace.skills import find_skills, nothing_hidden
 
 MOST_DOCUMENTS = 2_000
 MOST_LISTED = 2_000
+DEEPEST = 32
 _DAY_FILE = re.compile(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.DOTALL)
 
 
@@ -47,21 +48,26 @@ class Selection(Struct, kw_only=True):
     rendered: set[str]
     withheld: int = 0
     warnings: list[Finding] = []
+    private_warnings: list[Finding] = []
+    """What is noticed about files that shared scope may not know of."""
 
     def sections(self, parts: tuple[Part, ...]) -> list[Section]:
         """Return the sections of these parts, in the order of the prompt."""
         found: list[Section] = []
         for number, part in enumerate(parts):
-            found.extend(replace(section, part=number) for section in _SOURCES[part.kind](self, part))
-        return [self.once(section) for section in found]
+            own = _SOURCES[part.kind](self, part)
+            found.extend(replace(self.once(section), part=number) for section in own)
+        unlisted = (_unlisted(self, folder, reason) for folder, reason in self.reading.problems.items())
+        return [*found, *unlisted]
 
     def escape(self, text: str) -> str:
         """Return a text that cannot forge one of the layout's tags."""
         return escaper((*self.layout.tags, *_additional_tags(self)))(text)
 
-    def warn(self, code: str, message: str, path: str | None = None) -> None:
-        """Note something that the report should say."""
-        self.warnings.append(Finding(code=code, message=message, path=path))
+    def warn(self, code: str, message: str, about: Section | None = None) -> None:
+        """Note something that the report should say, to the owner only where a private file is concerned."""
+        finding = Finding(code=code, message=message, path=about.name if about else None)
+        (self.private_warnings if about and about.private else self.warnings).append(finding)
 
     def once(self, section: Section) -> Section:
         """Leave out a file that was rendered under an earlier name."""
@@ -129,7 +135,13 @@ def _paths(selection: Selection, part: Part) -> tuple[list[str], set[str]]:
 
 
 def _document_section(
-    selection: Selection, part: Part, path: str, document: Document | None, *, is_named: bool = True
+    selection: Selection,
+    part: Part,
+    path: str,
+    document: Document | None,
+    *,
+    is_named: bool = True,
+    is_private: bool = False,
 ) -> Section:
     """Make the section of one file: its text escaped and wrapped, or the reason why there is none."""
     name = path.rpartition("/")[2]
@@ -142,23 +154,22 @@ def _document_section(
         unlimited=part.unlimited,
         rest=part.rest,
         share=part.share,
-        private=selection.privacy.covers_name(path),
+        private=is_private or selection.privacy.covers_name(path),
     )
     if document is None:
         return section.out("missing", "")
-    section = replace(
-        section, private=selection.privacy.covers_document(document), identity=document.identity
-    )
+    is_private = is_private or selection.privacy.covers_document(document)
+    section = replace(section, private=is_private, identity=document.identity)
     if reason := selection.left_out(part, path, document, is_named=is_named):
         return section.out("excluded", reason)
     if document.problem:
         return section.out("unreadable", document.problem)
     for problem in document.warnings:
-        selection.warn("front_matter", f"{section.name}: {problem}.", section.name)
-    text = _text(selection, part, document)
+        selection.warn("front_matter", f"{section.name}: {problem}.", section)
+    text = _text(selection, part, document, section)
     if not text.strip():
         return section.out("excluded", "empty")
-    _watch_headings(selection, section.name, text)
+    _watch_headings(selection, section, text)
     return _wrapped(replace(section, text=selection.escape(text)), part, path)
 
 
@@ -174,7 +185,7 @@ def _wrapped(
     return replace(section, open=part.open.format_map(values), close=part.close.format_map(values))
 
 
-def _text(selection: Selection, part: Part, document: Document) -> str:
+def _text(selection: Selection, part: Part, document: Document, section: Section) -> str:
     """Return what of a document is shown: its text, or for the identity one line of fields."""
     text = document.text if selection.layout.front_matter else document.verbatim
     rule = part.identity
@@ -186,17 +197,22 @@ def _text(selection: Selection, part: Part, document: Document) -> str:
         only_a_template = bool(identity.placeholders) and not identity.prose
         return text if rule.otherwise == "text" and not only_a_template else ""
     if identity.prose:
-        selection.warn(
-            "identity_prose", f"{document.path}: text beside the fields is not shown.", document.path
-        )
+        selection.warn("identity_prose", f"{section.name}: text beside the fields is not shown.", section)
     return line
 
 
-def _watch_headings(selection: Selection, name: str, text: str) -> None:
+def _watch_headings(selection: Selection, section: Section, text: str) -> None:
     """Warn of a document that contains one of the layout's own headings."""
     for heading in selection.layout.headings():
         if re.search(rf"^{re.escape(heading)}[ \t]*$", text, re.MULTILINE):
-            selection.warn("forged_heading", f"{name} contains the heading {heading!r} of the layout.", name)
+            message = f"{section.name} contains the heading {heading!r} of the layout."
+            selection.warn("forged_heading", message, section)
+
+
+def _unlisted(selection: Selection, folder: str, reason: str) -> Section:
+    """Return the row of a folder that cannot be listed."""
+    private = selection.privacy.covers_name(f"{folder}/")
+    return Section(name=one_line(folder) or ".", kind="folder", private=private).out("unreadable", reason)
 
 
 def _journal(selection: Selection, part: Part) -> Iterator[Section]:
@@ -222,16 +238,17 @@ def _day_sections(
 
 
 def _project(selection: Selection, part: Part) -> Iterator[Section]:
-    """Yield the agent's notebooks in this workspace as one section, for which they compete together."""
-    found = [selection.once(_unless_off(selection, section)) for section in _documents(selection, part)]
+    """Yield the agent's notebooks in this workspace, which compete for one limit together."""
+    found = [_unless_off(selection, section) for section in _documents(selection, part)]
+    if sum(section.kept for section in found) < 2:  # noqa: PLR2004 - one has nobody to compete with
+        yield from found
+        return
+    found = [selection.once(section) for section in found]
     kept = tuple(section for section in found if section.kept)
     yield from (section for section in found if not section.kept)
-    if len(kept) > 1:
-        text = JOINT.join(section.text for section in kept)
-        private = any(section.private for section in kept)
-        yield replace(kept[0], text=text, private=private, identity="", members=kept)
-    else:
-        yield from (replace(section, identity="") for section in kept)
+    text = JOINT.join(section.text for section in kept)
+    private = any(section.private for section in kept)
+    yield replace(kept[0], text=text, private=private, identity="", members=kept)
 
 
 def _unless_off(selection: Selection, section: Section) -> Section:
@@ -247,8 +264,8 @@ def _experience(selection: Selection, part: Part) -> Iterator[Section]:
     title = selection.namespace.title
     if document is not None:
         title = str(document.meta.extra.get("title") or title)
-    section = _document_section(selection, part, selection.namespace.path, document)
-    section = _wrapped(replace(section, name=one_line(title), private=True), part, title=title)
+    section = _document_section(selection, part, selection.namespace.path, document, is_private=True)
+    section = _wrapped(replace(section, name=one_line(title)), part, title=title)
     yield _unless_off(selection, section)
 
 
@@ -259,8 +276,8 @@ def _namespaces(selection: Selection, part: Part) -> Iterator[Section]:
     enabled = [d for d in documents if d is not None and d.meta.extra.get("enabled") is True]
     titled = [(str(d.meta.extra.get("title") or d.path), d) for d in enabled]
     for title, document in sorted(titled, key=lambda pair: (pair[0], pair[1].path)):
-        section = _document_section(selection, part, document.path, document)
-        yield _wrapped(replace(section, name=one_line(title), private=True), part, title=title)
+        section = _document_section(selection, part, document.path, document, is_private=True)
+        yield _wrapped(replace(section, name=one_line(title)), part, title=title)
 
 
 def _additional(selection: Selection, part: Part) -> Iterator[Section]:
@@ -336,31 +353,39 @@ def _listing(selection: Selection, part: Part, entry_path: str) -> str:
 
 
 def _walk(selection: Selection, folder: str) -> list[Entry]:
-    """Return the files below a folder, sorted by path; each folder is visited once, so loops end."""
+    """Return the files below a folder, sorted by path; each folder is visited once, under its own path first."""
     found: list[Entry] = []
-    folders = [folder]
-    visited: set[str] = set()
-    while folders:
-        for entry in selection.reading.list(folders.pop()):
-            if selection.ignored(entry.path) or entry.kind not in ("file", "directory"):
+    folders, aliases = [folder], list[Entry]()
+    visited = {folder}
+    while folders or aliases:
+        current = folders.pop() if folders else aliases.pop().path
+        if current.count("/") > DEEPEST:
+            selection.warn("too_deep", f"{folder}: folders below {DEEPEST} levels are not looked into.")
+            continue
+        for entry in selection.reading.list(current):
+            if selection.ignored(entry.path) or (entry.kind == "directory" and entry.target in visited):
                 continue
-            if entry.kind == "file":
-                found.append(entry)
-            elif entry.identity not in visited:
-                visited.add(entry.identity)
+            if entry.kind == "directory" and entry.target != entry.path:
+                aliases.append(entry)
+            elif entry.kind == "directory":
+                visited.add(entry.target)
                 folders.append(entry.path)
+            elif entry.kind == "file":
+                found.append(entry)
+            else:
+                selection.warn("not_a_file", f"{one_line(entry.path)} is not a regular file, and not listed.")
+        aliases = [alias for alias in aliases if alias.target not in visited]
     return sorted(found, key=lambda entry: entry.path)
 
 
 def _visible(selection: Selection, entries: Iterable[Entry]) -> Iterator[Entry]:
     """Yield the entries that shared scope may know of; a page may be private by its own front matter."""
     entries = list(entries)
-    pages = [entry.path for entry in entries if entry.path.endswith(".md")]
+    pages = [entry.path for entry in entries if entry.path.lower().endswith((".md", ".markdown"))]
     private = {d.path for d in selection.reading.documents(pages) if d is not None and d.meta.private}
     for entry in entries:
-        if entry.path in private or selection.privacy.covers(
-            entry.path, entry.target, entry.identity, entry.links
-        ):
+        # A listing does not notice a new hard link elsewhere, so the identity is always compared.
+        if entry.path in private or selection.privacy.covers(entry.path, entry.target, entry.identity, 2):
             selection.withheld += 1
         else:
             yield entry
@@ -372,6 +397,8 @@ def _skills(selection: Selection, part: Part) -> Iterator[Section]:
     found = find_skills(selection.reading, part.folder, ignored=selection.ignored, hidden=hidden)
     selection.withheld += found.withheld
     selection.warnings.extend(found.prompt_findings)
+    for path in found.ignored if selection.inputs.scope is Scope.MAIN else ():
+        yield Section(name=one_line(path), kind="skills").out("excluded", "ignored")
     for skill in found.unreadable:
         unreadable = Section(name=one_line(skill.document.path), kind="skills")
         yield unreadable.out("unreadable", skill.document.problem or "")
@@ -386,14 +413,14 @@ def _prompt(selection: Selection, part: Part) -> Iterator[Section]:
     template = parse_template(selection.agent.system_prompt_template)
     text, unknown = template.render(selection.values)
     for name in unknown:
-        selection.warn("unknown_variable", f"The prompt uses {{{{{name}}}}}, which is not known.", "prompt")
+        selection.warn("unknown_variable", f"The prompt uses {{{{{name}}}}}, which is not known.")
     if "memory" in template.inserts:
         selection.warn("memory_in_prompt", "{{memory}} in the prompt breaks the provider's cache each turn.")
     elif "date" in template.inserts:
         selection.warn("volatile_prompt", "{{date}} in the prompt breaks the provider's cache each day.")
     text = text.rstrip()
     if text:
-        stable = "memory" not in template.inserts
+        stable = "memory" not in template.uses
         prompt = Section(
             name="prompt", kind="prompt", text=text, counted=False, unlimited=True, stable=stable
         )
@@ -420,7 +447,9 @@ _SOURCES: dict[str, Callable[[Selection, Part], Iterator[Section]]] = {
 }
 
 
-def find_identity(reading: Reading, layout: Layout) -> Identity:
-    """Return the identity that the workspace's own file gives, with no field when there is none."""
+def find_identity(reading: Reading, layout: Layout, hidden_by: Privacy | None = None) -> Identity:
+    """Return the identity that the workspace's own file gives, without a field where that is not to be seen."""
     document = reading.document(f"{layout.home}IDENTITY.md")
-    return parse_identity(document.text) if document else Identity()
+    if document is None or (hidden_by and hidden_by.covers_document(document)):
+        return Identity()
+    return parse_identity(document.text)

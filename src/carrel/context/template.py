@@ -19,7 +19,8 @@ from carrel.errors import UsageError
 Value = str | bool | Sequence[str] | Mapping[str, "Value"] | None
 Values = Mapping[str, Value]
 
-_TAG = re.compile(r"\{\{(\{?)([^{}]*)\}?\}\}")
+_TAG = re.compile(r"\{\{(?:\{([^{}]*)\}\}\}|([^{}]*)\}\})")  # a third brace closes only where three opened
+_REST_OF_LINE = re.compile(r"[^\S\n]*+(?:\n|\Z)")
 _PATH = re.compile(r"[A-Za-z_@][\w.@]*")
 _MAX_DEPTH = 32
 
@@ -94,12 +95,13 @@ class _Parser:
     def __init__(self, source: str) -> None:
         self._source = source
         self._stack = [_Open("", "", 1, [])]
+        self._counted = (0, 1)  # lines are counted once: up to this position it is this one
 
     def parse(self) -> tuple[Node, ...]:
         position = 0
         for match in _TAG.finditer(self._source):
             start, end = match.span()
-            tag = match[2].strip()
+            tag = (match[1] or match[2] or "").strip()
             if tag.startswith(("#", "/", "!")) or tag == "else":
                 start, end = self._standalone(start, end, position)
             self._text(self._source[position:start])
@@ -112,14 +114,17 @@ class _Parser:
         return tuple(self._stack[0].body)
 
     def _standalone(self, start: int, end: int, position: int) -> tuple[int, int]:
-        """Widen a block tag that is alone on its line to the whole line."""
-        line_start = self._source.rfind("\n", 0, start) + 1
-        line_end = self._source.find("\n", end)
-        line_end = len(self._source) if line_end == -1 else line_end
-        before, after = self._source[line_start:start], self._source[end:line_end]
-        if before.strip() or after.strip() or line_start < position:
+        """Widen a block tag that is alone on its line to the whole line; what precedes `position` is done."""
+        line_start = self._source.rfind("\n", position, start) + 1
+        if not line_start:
+            begins_line = position == 0 or self._source[position - 1] == "\n"
+            if not begins_line:
+                return start, end
+            line_start = position
+        rest = _REST_OF_LINE.match(self._source, end)
+        if rest is None or self._source[line_start:start].strip():
             return start, end
-        return line_start, min(line_end + 1, len(self._source))
+        return line_start, rest.end()
 
     def _text(self, text: str) -> None:
         if text:
@@ -160,7 +165,9 @@ class _Parser:
         self._stack[-1].add(Block(kind, block.path, tuple(block.body), tuple(block.otherwise or ())))
 
     def _line(self, position: int) -> int:
-        return self._source.count("\n", 0, position) + 1
+        counted, line = self._counted
+        self._counted = (position, line + self._source.count("\n", counted, position))
+        return self._counted[1]
 
 
 def _render(nodes: tuple[Node, ...], values: Values, unknown: dict[str, None]) -> Iterator[str]:

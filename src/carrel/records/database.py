@@ -1,8 +1,11 @@
 """A SQLite file with a version, opened the way several processes can share it."""
 
+import errno
 import os
+import stat
+import time
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -11,6 +14,7 @@ import apsw
 from carrel.errors import Unavailable
 
 BUSY_MILLISECONDS = 5_000
+_PAUSE_SECONDS = 0.01
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 
 
@@ -19,6 +23,7 @@ class _Connection(Protocol):
 
     def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Iterable[tuple[Any, ...]]: ...
     def set_busy_timeout(self, milliseconds: int, /) -> None: ...
+    def config(self, operation: int, value: int, /) -> int: ...
     def close(self) -> None: ...
 
 
@@ -44,20 +49,21 @@ class Database:
     """One connection to one file; `migrations[n]` takes the schema from version n to n + 1.
 
     `durable` keeps every commit over a power cut; without it the file is a cache: it may lose the
-    last commits, and when damaged it is set aside and begun anew. No path means in memory.
+    last commits, and when damaged it is set aside and begun anew. No path means in memory. `inside` is
+    a directory that others may have filled: no link below it is followed to the file.
     """
 
-    def __init__(self, path: Path | None, migrations: Sequence[str], *, durable: bool) -> None:
+    def __init__(
+        self, path: Path | None, migrations: Sequence[str], *, durable: bool, inside: Path | None = None
+    ) -> None:
         self.path = path
+        self.was_damaged = False
+        """Whether a damaged file was set aside to begin anew."""
         self._migrations = migrations
         self._durable = durable
+        self._inside = inside
         try:
-            self._connection = self._open()
-        except _DAMAGE as error:
-            if durable or path is None:
-                raise self._failed(error) from error
-            path.replace(path.with_name(f"{path.name}.damaged"))
-            self._connection = self._open()
+            self._connection = self._opened()
         except (apsw.Error, OSError) as error:
             raise self._failed(error) from error
 
@@ -65,6 +71,12 @@ class Database:
         """Run one statement and return all its rows."""
         try:
             return list(self._connection.execute(sql, values))
+        except _DAMAGE as error:
+            if self._is_cache:
+                self._connection.close()
+                with suppress(OSError):  # then the next one to open it finds out again
+                    self._set_aside()
+            raise self._failed(error) from error
         except apsw.Error as error:
             raise self._failed(error) from error
 
@@ -74,34 +86,69 @@ class Database:
         self.rows("BEGIN IMMEDIATE")
         try:
             yield
+            self.rows("COMMIT")
         except BaseException:
-            self.rows("ROLLBACK")
+            with suppress(DatabaseUnavailable):  # what went wrong first is what counts
+                self.rows("ROLLBACK")
             raise
-        self.rows("COMMIT")
 
     def close(self) -> None:
         """Close the connection; nothing is lost, every commit is already in the file."""
         self._connection.close()
 
+    @property
+    def _is_cache(self) -> bool:
+        return self.path is not None and not self._durable
+
+    def _opened(self) -> _Connection:
+        try:
+            return self._patiently()
+        except _DAMAGE:
+            if not self._is_cache:
+                raise
+            self._set_aside()
+            self.was_damaged = True
+            return self._patiently()
+
+    def _patiently(self) -> _Connection:
+        """Open, again and again while others are at it: the switch to WAL does not wait by itself."""
+        until = time.monotonic() + BUSY_MILLISECONDS / 1000
+        while True:
+            try:
+                return self._open()
+            except apsw.BusyError:
+                if time.monotonic() >= until:
+                    raise
+            time.sleep(_PAUSE_SECONDS)
+
     def _open(self) -> _Connection:
         if self.path is not None:
+            if self._inside is not None and (odd := find_link(self._inside, self.path)):
+                raise OSError(errno.ELOOP, f"{odd} is a link, or no regular file")
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        name = os.fspath(self.path) if self.path else ":memory:"
-        connection = cast("_Connection", apsw.Connection(name))
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
-        self._migrate(connection)
+        connection = cast("_Connection", apsw.Connection(*_name(self.path)))
+        try:
+            connection.set_busy_timeout(BUSY_MILLISECONDS)
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
+    def _prepare(self, connection: _Connection) -> None:
+        """Look before anything is written: what a newer Carrel wrote stays as it is, byte by byte."""
+        if (version := _version(connection)) > len(self._migrations):
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            raise NewerFormat(self.path or Path(":memory:"), version)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
+        if version < len(self._migrations):
+            self._migrate(connection)
+
     def _migrate(self, connection: _Connection) -> None:
-        if _version(connection) == len(self._migrations):
-            return
-        if _version(connection) > len(self._migrations):
-            raise NewerFormat(self.path or Path(":memory:"), _version(connection))
         connection.execute("BEGIN IMMEDIATE")
         try:
-            for statement in self._migrations[_version(connection) :]:
+            for statement in self._migrations[_version(connection) :]:  # somebody may have been faster
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {len(self._migrations)}")
         except BaseException:
@@ -109,12 +156,51 @@ class Database:
             raise
         connection.execute("COMMIT")
 
+    def _set_aside(self) -> None:
+        """Move a damaged cache out of the way, and what its log holds: that belongs to it alone."""
+        assert self.path is not None
+        self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
+        for suffix in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
     def _failed(self, error: Exception) -> DatabaseUnavailable:
         name = self.path.name if self.path else "memory"
         return DatabaseUnavailable(
             f"The database {name} cannot be used: {error}",
-            hint="Check that its directory exists, is writable and has room.",
+            hint="Check that its directory exists, is writable, has room, and that no link leads to it.",
         )
+
+
+def find_link(inside: Path, path: Path) -> str | None:
+    """Return the first name on the way from a directory to a file that is not what it should be.
+
+    What is missing is no obstacle: whoever makes it makes a directory or a file.
+    """
+    names = path.relative_to(inside).parts
+    place = inside
+    for number, name in enumerate(names, 1):
+        place = place / name
+        try:
+            mode = place.lstat().st_mode
+        except FileNotFoundError:
+            return None
+        if not (stat.S_ISREG(mode) if number == len(names) else stat.S_ISDIR(mode)):
+            return "/".join(names[:number])
+    return None
+
+
+def _name(path: Path | None) -> tuple[str, int]:
+    """Return how SQLite is told of a file; it takes a name that is not Unicode only as a URI."""
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    if path is None:
+        return ":memory:", flags
+    try:
+        path.as_posix().encode()
+    except UnicodeEncodeError:
+        from urllib.parse import quote  # noqa: PLC0415 - few directories have such a name
+
+        return f"file:{quote(os.fsencode(path.absolute()))}", flags | apsw.SQLITE_OPEN_URI
+    return os.fspath(path), flags
 
 
 def _version(connection: _Connection) -> int:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from msgspec import json
+from msgspec import DecodeError, json
 
 from carrel.records import Payload
 from carrel.records.database import Database
@@ -25,8 +25,8 @@ _MIGRATIONS = (
 class SqliteRecords:
     """Records in a file that several processes share; each write is on disk when it returns."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._database = Database(path, _MIGRATIONS, durable=True)
+    def __init__(self, path: Path | None = None, *, inside: Path | None = None) -> None:
+        self._database = Database(path, _MIGRATIONS, durable=True, inside=inside)
 
     def layout(self) -> str | None:
         """Return the remembered layout."""
@@ -42,7 +42,7 @@ class SqliteRecords:
         rows = self._database.rows(
             "SELECT payload FROM assemblies WHERE agent = ? AND session = ?", (agent, session)
         )
-        return json.decode(rows[0][0]) if rows else None
+        return _decoded(rows[0][0]) if rows else None
 
     def frozen(self, agent: str, session: str, scope: str) -> Payload | None:
         """Return the frozen parts; those of another scope do not count."""
@@ -50,7 +50,7 @@ class SqliteRecords:
             "SELECT payload FROM frozen WHERE agent = ? AND session = ? AND scope = ?",
             (agent, session, scope),
         )
-        return json.decode(rows[0][0]) if rows else None
+        return _decoded(rows[0][0]) if rows else None
 
     def keep_assembly(
         self, agent: str, session: str, scope: str, *, assembly: Payload, frozen: Payload
@@ -59,12 +59,12 @@ class SqliteRecords:
         with self._database.transaction():
             self._database.rows(
                 "INSERT OR REPLACE INTO assemblies VALUES (?, ?, ?)",
-                (agent, session, json.encode(assembly).decode()),
+                (agent, session, _encoded(assembly)),
             )
             self._database.rows(
                 "INSERT INTO frozen VALUES (?, ?, ?, ?) ON CONFLICT (agent, session) DO UPDATE "
                 "SET scope = excluded.scope, payload = excluded.payload WHERE scope != excluded.scope",
-                (agent, session, scope, json.encode(frozen).decode()),
+                (agent, session, scope, _encoded(frozen)),
             )
 
     def thaw(self, agent: str, session: str) -> None:
@@ -74,3 +74,22 @@ class SqliteRecords:
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+
+
+def _encoded(payload: Payload) -> str:
+    try:
+        return json.encode(payload).decode()
+    except UnicodeEncodeError:
+        # Text that is not Unicode, such as a query in another encoding, must come back as it was.
+        import json as escaping  # noqa: PLC0415 - few have such text
+
+        return escaping.dumps(payload)
+
+
+def _decoded(text: str) -> Payload:
+    try:
+        return json.decode(text)
+    except DecodeError:
+        import json as escaping  # noqa: PLC0415 - as above
+
+        return escaping.loads(text)

@@ -38,14 +38,14 @@ NO_PLACE: Place = (0, 0, 0)
 class TokenCounts:
     """Counts and cuts, in memory over a cache file; without a usable file it works all the same."""
 
-    def __init__(self, tokenizer: Tokenizer, path: Path | None) -> None:
+    def __init__(self, tokenizer: Tokenizer, path: Path | None, *, inside: Path | None = None) -> None:
         self.tokenizer = tokenizer
         self.findings: tuple[Finding, ...] = ()
         self._counts: dict[bytes, int] = {}
         self._cuts: dict[tuple[bytes, str], Place] = {}
         self._new_counts: dict[bytes, int] = {}
         self._new_cuts: dict[tuple[bytes, str], Place] = {}
-        self._database = self._open(path)
+        self._database = self._open(path, inside)
 
     def count(self, text: str) -> int:
         """Return the tokens of a text, from the cache when this text was ever counted."""
@@ -96,14 +96,19 @@ class TokenCounts:
         if self._database is not None:
             self._database.close()
 
-    def _open(self, path: Path | None) -> Database | None:
+    def _open(self, path: Path | None, inside: Path | None) -> Database | None:
         if path is None:
             return None
         try:
-            return Database(path, _MIGRATIONS, durable=False)
+            database = Database(path, _MIGRATIONS, durable=False, inside=inside)
         except Unavailable as error:
             self._degrade(error)
             return None
+        if database.was_damaged:
+            message = f"{path.name} was damaged; it was set aside as {path.name}.damaged and begun anew."
+            hint = f"Delete {path.name}.damaged when you have no use for it."
+            self.findings += (Finding(code="cache_damaged", message=message, severity="info", hint=hint),)
+        return database
 
     def _stored_count(self, key: bytes) -> int | None:
         sql = "SELECT token_count FROM workspace_files WHERE sha256 = ? AND tokenizer = ?"
@@ -130,7 +135,7 @@ class TokenCounts:
     def _degrade(self, error: Unavailable) -> None:
         """Go on without the file, and say so once."""
         self._database = None
-        self.findings = (
+        self.findings += (
             Finding(code="cache_unavailable", message=error.message, severity="info", hint=error.hint),
         )
 

@@ -31,6 +31,13 @@ class Document(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
+class Listing(Struct, frozen=True, kw_only=True):
+    """What a folder holds, or why that cannot be told."""
+
+    entries: tuple[Entry, ...] = ()
+    problem: Reason | None = None
+
+
 class Documents:
     """The documents of one FileStore, cached by stamp.
 
@@ -41,7 +48,7 @@ class Documents:
     def __init__(self, files: FileStore) -> None:
         self._files = files
         self._cache: dict[str, tuple[Stamp | None, Document | None]] = {}
-        self._listings: dict[str, tuple[Stamp | None, tuple[Entry, ...]]] = {}
+        self._listings: dict[str, tuple[Stamp | None, Listing]] = {}
 
     def reading(self) -> "Reading":
         """Begin to read, keeping account of what was looked at."""
@@ -58,7 +65,7 @@ class Documents:
         seen.update(zip(paths, stamps, strict=True))
         return [self._load(path, stamp, seen_ns) for path, stamp in zip(paths, stamps, strict=True)]
 
-    def list(self, folder: str, seen: dict[str, Stamp | None]) -> tuple[Entry, ...]:
+    def list(self, folder: str, seen: dict[str, Stamp | None]) -> Listing:
         """Return what a folder holds, sorted; nothing where there is no such folder."""
         seen_ns = time.time_ns()
         stamp = self._files.stamps([folder])[0]
@@ -86,6 +93,7 @@ class Reading:
         self._documents = documents
         self._began_ns = time.time_ns()
         self.seen: dict[str, Stamp | None] = {}
+        self.problems: dict[str, Reason] = {}
 
     def is_settled(self) -> bool:
         """Tell whether all that was seen can be recognised as unchanged later."""
@@ -100,8 +108,11 @@ class Reading:
         return self._documents.load([path], self.seen)[0]
 
     def list(self, folder: str) -> tuple[Entry, ...]:
-        """Return what a folder holds, sorted."""
-        return self._documents.list(folder, self.seen)
+        """Return what a folder holds, sorted; one that cannot be listed holds nothing and is a problem."""
+        listing = self._documents.list(folder, self.seen)
+        if listing.problem:
+            self.problems[folder] = listing.problem
+        return listing.entries
 
 
 def decode(path: str, data: bytes) -> Document:
@@ -131,8 +142,8 @@ def _read(files: FileStore, path: str) -> Document | None:
     )
 
 
-def _listing(files: FileStore, folder: str) -> tuple[Entry, ...]:
+def _listing(files: FileStore, folder: str) -> Listing:
     try:
-        return tuple(files.list(folder))
-    except Unreadable:
-        return ()
+        return Listing(entries=tuple(files.list(folder)))
+    except Unreadable as error:
+        return Listing(problem=error.reason)

@@ -1,5 +1,6 @@
 """IDENTITY.md: five facts about a persona, read from whatever shape people write them in."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -32,35 +33,41 @@ def parse_identity(text: str) -> Identity:
     A value in parentheses is a placeholder of a template: skipped, and listed. The last of two wins.
     """
     found: dict[str, str] = {}
-    placeholders: list[str] = []
+    placeholders: dict[str, None] = {}
     prose = False
     awaiting: str | None = None
-    for line in _outside_fences(text):
+    for line, is_fenced in _lines(text):
         stripped = line.strip()
-        key, value = _field(stripped)
-        if key is None and awaiting is not None and stripped and not stripped.startswith(("#", "- ", "* ")):
+        key, value = (None, "") if is_fenced else _field(stripped)
+        if key is None and awaiting is not None and not is_fenced and _may_be_value(stripped):
             key, value = awaiting, stripped.strip(_EMPHASIS)
         awaiting = None
         if key is None:
-            prose = prose or _is_prose(stripped)
+            prose = prose or (bool(stripped) if is_fenced else _is_prose(stripped))
         elif not value:
             awaiting = key
         elif value.startswith("(") and value.endswith(")"):
-            placeholders.append(key)
+            placeholders[key] = None
         else:
             found[key] = value
-    return Identity(**found, placeholders=tuple(dict.fromkeys(placeholders)), prose=prose)
+    unfilled = tuple(key for key in placeholders if key not in found)
+    return Identity(**found, placeholders=unfilled, prose=prose)
 
 
-def _outside_fences(text: str) -> list[str]:
-    lines: list[str] = []
-    fenced = False
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each line, and whether it stands inside a code fence; a fence's own lines are blank."""
+    fence = ""
     for line in text.split("\n"):
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-        elif not fenced:
-            lines.append(line)
-    return lines
+        mark = line.lstrip()[:3]
+        if mark in ("```", "~~~") and fence in ("", mark):
+            fence = "" if fence else mark
+            yield "", True
+        else:
+            yield line, fence != ""
+
+
+def _may_be_value(line: str) -> bool:
+    return bool(line) and not line.startswith(("#", "- ", "* "))
 
 
 def _field(line: str) -> tuple[str | None, str]:

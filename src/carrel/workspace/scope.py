@@ -1,10 +1,11 @@
 """Who is listening, and what they may see: the one place where privacy is decided."""
 
-import unicodedata
 from collections.abc import Callable
 from enum import StrEnum
+from functools import cache
 
 from carrel.errors import Refused, UsageError
+from carrel.files.paths import fold
 from carrel.markdown.frontmatter import parse
 from carrel.workspace.document import Document, Reading
 from carrel.workspace.layout import Layout
@@ -64,7 +65,7 @@ class Privacy:
     def __init__(self, layout: Layout, identities: Callable[[], frozenset[str]]) -> None:
         self._private = tuple(_folded(pattern) for pattern in layout.private)
         self._shows = tuple(_folded(name) for name in layout.shared_shows)
-        self._identities = identities
+        self._identities = cache(identities)
 
     def covers(self, path: str, target: str, identity: str, links: int) -> bool:
         """Tell whether shared scope must not see this file."""
@@ -110,7 +111,7 @@ def says_private(beginning: bytes, *, is_whole: bool) -> bool:
 
 
 def _folded(name: str) -> str:
-    return unicodedata.normalize("NFC", name).casefold()
+    return "/".join(fold(part) for part in name.split("/"))
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:
@@ -126,17 +127,22 @@ def _matches(path: str, patterns: tuple[str, ...]) -> bool:
 
 
 def private_identities(reading: Reading, layout: Layout) -> frozenset[str]:
-    """Return the identities of all private files, to recognise one by another of its hard links."""
+    """Return the identities of all private files, to recognise one by another of its hard links.
+
+    Looked for where the layout keeps them: its private folders, and the folders that private names are in.
+    """
     private = tuple(_folded(pattern) for pattern in layout.private)
     found: set[str] = set()
-    folders, visited = [""], set[str]()
+    folders = ["", layout.home.rstrip("/"), *(p[:-3] for p in layout.private if p.endswith("/**"))]
+    visited: set[str] = set()
     while folders:
         for entry in reading.list(folders.pop()):
-            if entry.kind == "directory" and entry.identity not in visited:
+            is_private = _matches(_folded(entry.path), private)
+            if entry.kind == "file" and is_private:
+                found.add(entry.identity)
+            elif entry.kind == "directory" and is_private and entry.identity not in visited:
                 visited.add(entry.identity)
                 folders.append(entry.path)
-            elif entry.kind == "file" and entry.links > 1 and _matches(_folded(entry.path), private):
-                found.add(entry.identity)
     return frozenset(found)
 
 

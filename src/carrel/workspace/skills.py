@@ -82,6 +82,7 @@ class Skills(Struct, frozen=True, kw_only=True):
     loaded: tuple[Skill, ...] = ()
     shadowed: tuple[Skill, ...] = ()
     unreadable: tuple[Skill, ...] = ()
+    ignored: tuple[str, ...] = ()
     withheld: int = 0
     noticed: tuple[Finding, ...] = ()
 
@@ -139,7 +140,8 @@ def find_skills(
 ) -> Skills:
     """Read the skills of a folder, sorted by folder name; what is hidden neither shows nor takes a name."""
     folders = [entry.path for entry in reading.list(folder) if entry.kind == "directory"]
-    paths = [path for path in (f"{each}/{SKILL_FILE}" for each in folders) if not ignored(path)]
+    everything = [f"{each}/{SKILL_FILE}" for each in folders]
+    paths = [path for path in everything if not ignored(path)]
     loaded: dict[str, Skill] = {}
     shadowed: list[Skill] = []
     unreadable: list[Skill] = []
@@ -160,6 +162,7 @@ def find_skills(
         loaded=tuple(loaded.values()),
         shadowed=tuple(shadowed),
         unreadable=tuple(unreadable),
+        ignored=tuple(path for path in everything if ignored(path)),
         withheld=withheld,
         noticed=tuple(noticed),
     )

@@ -62,7 +62,7 @@ class Desk:
     def assemble(self, *, budget=None, frozen=None, before=None, **inputs: object) -> Assembly:
         """Assemble; `budget` may be (file, total)."""
         if isinstance(budget, tuple):
-            budget = Budget(file=budget[0], total=budget[1], overflow=self.ground.layout.overflow)
+            budget = Budget(file=budget[0], total=budget[1])
         given = {"scope": Scope.MAIN, "now": NOW, "time_zone": "UTC"} | inputs
         return self.assembler.assemble(Inputs(**given), budget=budget, frozen=frozen, before=before)
 

@@ -15,7 +15,7 @@ def shorten(given: Section, limit: int) -> Section | None:
 
 
 def outcome(sections, *, file=None, total=None, overflow="exclude"):
-    fitted = fit(sections, Budget(file=file, total=total, overflow=overflow), shorten)
+    fitted = fit(sections, Budget(file=file, total=total), overflow, shorten)
     return [(s.name, s.state, s.reason, s.size) for s in fitted]
 
 
@@ -70,7 +70,7 @@ def test_a_section_that_is_already_out_stays_as_it_is_and_takes_no_room(overflow
 @pytest.mark.parametrize("overflow", ["exclude", "truncate"])
 def test_the_limit_in_force_is_noted(overflow):
     sections = [section("a", 5), section("b", 5, unlimited=True)]
-    fitted = fit(sections, Budget(file=10, total=None, overflow=overflow), shorten)
+    fitted = fit(sections, Budget(file=10, total=None), overflow, shorten)
     assert [s.limit for s in fitted] == [10, None]
 
 

@@ -1,17 +1,17 @@
+import json
 from hashlib import sha256
 
 import pytest
 
+from carrel.context.compare import Remembered, recollect, remember, what_broke
 from carrel.context.report import (
     Change,
     Prefix,
     Report,
     Row,
     Tokens,
-    compare,
     describe_prefix,
     leading,
-    remember,
 )
 from carrel.findings import Finding
 
@@ -52,7 +52,7 @@ def test_an_empty_prefix_has_the_digest_of_nothing():
 
 
 def change(old: list[Row], new: list[Row], *, was="main", now="main") -> Change | None:
-    return compare(remember(old, was), new, now)
+    return what_broke(recollect(remember(old, was)), new, now)
 
 
 A, B, C = row("a"), row("b"), row("c")
@@ -101,11 +101,11 @@ def test_a_change_of_scope_does_not_name_what_is_now_hidden():
     assert "diary" not in found.section
 
 
-def test_what_is_remembered_is_plain_data():
-    assert remember([A, row("now", stable=False)], "main") == {
-        "scope": "main",
-        "prefix": [["a", sha256(b"a").hexdigest()]],
-    }
+def test_what_is_remembered_is_plain_data_and_comes_back_the_same():
+    rows = [A, row("now", stable=False)]
+    data = remember(rows, "main")
+    assert json.loads(json.dumps(data)) == data
+    assert recollect(data) == Remembered(scope="main", rows=tuple(rows))
 
 
 def test_the_report_has_the_shape_of_the_contract():
