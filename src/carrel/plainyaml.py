@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
 from math import isfinite
-from pathlib import Path
 from typing import Any, cast
 
 from msgspec import MsgspecError, json
@@ -58,16 +57,16 @@ class BadYaml(UsageError):
         self.source = source
 
 
-_memory: list[Path] = []
+_memory: list[str] = []
 _MOST_REMEMBERED = 1_000
 
 
-def remember_in(folder: Path) -> None:
+def remember_in(folder: str | os.PathLike[str]) -> None:
     """Keep what texts say in a folder, from now on in this process, as Python keeps its bytecode.
 
     Importing a YAML parser costs more than everything else a short command does; equal text is equal data.
     """
-    _memory[:] = [folder]
+    _memory[:] = [os.fspath(folder)]
 
 
 def load(text: str, *, limit: int = LIMIT, source: str = "") -> object:
@@ -77,25 +76,28 @@ def load(text: str, *, limit: int = LIMIT, source: str = "") -> object:
     """
     if not _memory or len(text) > limit:
         return load_with_lines(text, limit=limit, source=source)[0]
-    place = _memory[0] / f"{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}.json"
+    folder, name = _memory[0], sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
     try:
-        return json.decode(place.read_bytes())
+        with open(f"{folder}/{name}.json", "rb") as file:  # noqa: PTH123 - pathlib is not worth its import
+            return json.decode(file.read())
     except (OSError, MsgspecError, UnicodeDecodeError):
         data = load_with_lines(text, limit=limit, source=source)[0]
     with suppress(OSError, MsgspecError, UnicodeEncodeError):  # what cannot be kept is read again next time
-        _keep(place, json.encode(data))
+        _keep(folder, name, json.encode(data))
     return data
 
 
-def _keep(place: Path, data: bytes) -> None:
+def _keep(folder: str, name: str, data: bytes) -> None:
     """Write a file that appears whole or not at all; when there are very many, begin anew."""
-    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    known = list(place.parent.iterdir())
+    os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
+    known = os.listdir(folder)  # noqa: PTH208 - as above
     for old in known if len(known) >= _MOST_REMEMBERED else ():
-        old.unlink(missing_ok=True)
-    unfinished = place.with_suffix(f".{os.getpid()}")
-    unfinished.write_bytes(data)
-    unfinished.replace(place)
+        with suppress(FileNotFoundError):
+            os.unlink(f"{folder}/{old}")  # noqa: PTH108 - as above
+    unfinished = f"{folder}/{name}.{os.getpid()}"
+    with open(unfinished, "wb") as file:  # noqa: PTH123 - as above
+        file.write(data)
+    os.replace(unfinished, f"{folder}/{name}.json")  # noqa: PTH105 - as above
 
 
 def load_with_lines(text: str, *, limit: int = LIMIT, source: str = "") -> tuple[object, dict[Place, int]]:

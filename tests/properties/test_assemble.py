@@ -130,7 +130,9 @@ def test_the_budgets_are_kept(given_workspace, file, total, scope):
     engine = assembler(EphemeralFiles(files), layout)
     assembly = assemble(engine, file=file, total=total, scope=scope)
     rows = [row for row in assembly.report.sections if row.state in ("included", "truncated")]
-    assert all(row.size <= row.limit for row in rows if row.limit is not None)
+    # Where there is no room at all, agentscope still says so.
+    least = len(load_layout(layout).marker) // 4 if layout == "agentscope" else 0
+    assert all(row.size <= max(row.limit, least) for row in rows if row.limit is not None)
     pinned = {name for message in engine.ground.layout.messages for p in message.parts for name in p.pinned}
     counted = {"document"} if layout != "nexo" else {"document", "journal", "notebook"}
     competing = [row for row in rows if row.kind in counted and row.limit is not None]
