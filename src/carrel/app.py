@@ -77,62 +77,6 @@ from carrel.workspace.subagents import (
     subagents_folder,
 )
 
-STATE_FOLDER = ".carrel"
-DEFAULT_AGENT = "main"
-_SETTINGS_LIMIT = 1024 * 1024
-
-
-class AgentRequired(UsageError):
-    """Several agents are configured and none was named."""
-
-    code = "agent_required"
-
-    def __init__(self, known: Sequence[str]) -> None:
-        super().__init__(
-            f"This workspace has several agents: {', '.join(known)}.", hint="Name one with --agent."
-        )
-
-
-class UnknownAgent(NotFound):
-    """No agent has this id."""
-
-    code = "unknown_agent"
-
-    def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(
-            f"There is no agent {name!r}.", hint=f"Configured agents: {', '.join(known) or 'none'}."
-        )
-
-
-class UnreadableSettings(Unavailable):
-    """carrel.yaml exists and is not text."""
-
-    code = "unreadable_settings"
-
-
-class CannotMakeWorkspace(UsageError):
-    """There can be no directory at this place."""
-
-    code = "cannot_make_workspace"
-
-    def __init__(self, root: Path, error: OSError) -> None:
-        super().__init__(
-            f"Cannot make a workspace at {root}: {error.strerror}.", hint="Name another directory."
-        )
-
-
-class NoManifest(NotFound):
-    """There is nothing to restore from."""
-
-    code = "no_manifest"
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(
-            f"{root} has neither {MANIFEST_FILE} nor {WORKSPACE_FILE}.",
-            hint="`carrel init` makes a new workspace.",
-        )
-
-
 class NothingToCompare(NotFound):
     """The session has made no call yet."""
 
@@ -145,41 +89,20 @@ class NothingToCompare(NotFound):
         )
 
 
-class Places(Struct, frozen=True, kw_only=True):
-    """Where a workspace's own cache and state are kept.
-
-    In a workspace that its owner trusts they live inside it; elsewhere reading leaves no trace in it.
-    """
-
-    cache: Path
-    state: Path
-    namespaces: Path
-
-
 class Workspace:
     """One agent's workspace: reads it, assembles from it, looks after it.
 
     Opening executes nothing and writes nothing into the directory. Close it, or use it as a context manager.
     """
 
-    def __init__(
-        self,
-        *,
-        root: Path,
-        files: FileStore,
-        config: Config,
-        agent: AgentSettings,
-        places: Places,
-        manifest: Manifest | None = None,
-        noticed: tuple[Finding, ...] = (),
-    ) -> None:
-        self.root = root
-        self.files = files
-        self.config = config
+    def __init__(self, opened: Opened, agent: AgentSettings) -> None:
+        self.root = opened.root
+        self.files = opened.files
+        self.config = opened.config
         self.agent = agent
-        self.manifest = manifest
-        self._places = places
-        self._noticed = noticed
+        self.manifest = opened.manifest
+        self._places = opened.places
+        self._noticed = opened.noticed
 
     @classmethod
     def open(
@@ -192,96 +115,48 @@ class Workspace:
         team: bool = False,
     ) -> Self:
         """Open a directory as it is, whichever system's workspace it holds; as a `team`, for no one agent."""
-        environ = os.environ if environ is None else environ
-        root = Path(os.path.abspath(path))  # noqa: PTH100 - links in the path stay as the user wrote them
-        files = LocalFiles(root)
-        manifest, noticed = _manifest(files)
-        config = load_config(
-            root,
-            _settings_text(files),
-            environ=environ,
-            directories=user_directories(environ),
-            manifest=(MANIFEST_FILE, manifest.settings()) if manifest else None,
-            flags={"layout": layout},
-            detect_layout=lambda: detect_layout(files, str(root)),
-        )
-        chosen = AgentSettings(id=DEFAULT_AGENT) if team else pick_agent(config.settings, agent)
-        if chosen.workspace:
-            root = Path(os.path.abspath(root / chosen.workspace))  # noqa: PTH100 - as above
-            files = LocalFiles(root)
-        return cls(
-            root=root,
-            files=files,
-            config=config,
-            agent=chosen,
-            places=_places(root, config),
-            manifest=manifest,
-            noticed=noticed,
-        )
+        opened = open_directory(path, environ=os.environ if environ is None else environ, layout=layout)
+        chosen = AgentSettings(id=DEFAULT_AGENT) if team else pick_agent(opened.config.settings, agent)
+        return cls(opened.moved_to(chosen.workspace), chosen)
 
     @classmethod
     def init(
         cls, path: str | os.PathLike[str], *, layout: str, environ: Mapping[str, str] | None = None
-    ) -> Scaffolded:
-        """Make a workspace in a directory, new or not; what exists is kept, and the result is trusted."""
-        environ = os.environ if environ is None else environ
-        load_layout(layout)
-        root = Path(os.path.abspath(path))  # noqa: PTH100 - as above
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CannotMakeWorkspace(root, error) from error
-        files = LocalFiles(root)
-        extra: list[tuple[str, bytes]] = []
-        if layout == "squad":
-            now = read_clock(environ).now()
-            extra.append((MANIFEST_FILE, new_manifest(root.name, now, __version__)))
-        made = scaffold(files, layout, extra)
-        _adopt(root, files, environ)
-        return made
+    ) -> Made:
+        """Make a workspace in a directory, new or not; what exists is kept.
+
+        The result is trusted, unless what stood there before would decide something that needs trust.
+        """
+        return making.init(path, layout=layout, environ=os.environ if environ is None else environ)
 
     @classmethod
-    def restore(cls, path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> Scaffolded:
+    def restore(cls, path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> Made:
         """Bring back a workspace from its manifest: what is missing is made, what exists is kept."""
-        environ = os.environ if environ is None else environ
-        root = Path(os.path.abspath(path))  # noqa: PTH100 - as above
-        files = LocalFiles(root)
-        content = files.read(MANIFEST_FILE, limit=MANIFEST_LIMIT)
-        if content is not None:
-            made = restore_squad(files, parse_manifest(content.data))
-        elif _settings_text(files) is not None:
-            with cls.open(root, environ=environ) as workspace:
-                made = scaffold(files, workspace.layout.name)
-        else:
-            raise NoManifest(root)
-        _adopt(root, files, environ)
-        return made
+        return making.restore(path, environ=os.environ if environ is None else environ)
 
     @classmethod
     def trust(cls, path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> None:
         """Let a workspace's own settings name models, paths and commands from now on."""
-        environ = os.environ if environ is None else environ
-        root = Path(os.path.abspath(path))  # noqa: PTH100 - as above
-        _adopt(root, LocalFiles(root), environ)
+        making.approve(path, environ=os.environ if environ is None else environ)
 
     @cached_property
     def layout(self) -> Layout:
         """The layout: as the settings say, else as remembered, else as the files give away."""
-        named = self.config.settings.layout
-        if named is not None and self.config.origins["layout"] != DETECTED:
-            return load_layout(named)
-        return load_layout(self._remembered(named))
+        return load_layout(settle_layout(self.config, self._remembered))
 
     @cached_property
     def records(self) -> Records:
         """The small truths beside the files."""
-        return SqliteRecords(self._places.state / "records.db")
+        self._places.claim()
+        return SqliteRecords(self._places.records, inside=self._places.inside)
 
     @cached_property
     def counts(self) -> TokenCounts:
         """Token counts for this agent's model."""
         model = describe_model(self.agent.model or self.config.settings.model.name)
-        return TokenCounts(Vocabulary(model.vocabulary), self._places.cache / "tokens.db")
+        self._places.claim()
+        path = self._places.cache / "tokens.db"
+        return TokenCounts(Vocabulary(model.vocabulary), path, inside=self._places.inside)
 
     @cached_property
     def assembler(self) -> Assembler:
@@ -310,7 +185,7 @@ class Workspace:
     ) -> Assembly:
         """Return what a model would read now, with the account of it, and record nothing."""
         inputs = self._inputs(session, query, scope)
-        records = self.records if session and self._records_path.exists() else None
+        records = self.records if session and self._has_records() else None
         return preview(self.assembler, records, inputs, budget=budget)
 
     def prepare(
@@ -344,7 +219,7 @@ class Workspace:
 
     def compare_last(self, session: str, query: str | None = None, scope: str = Scope.MAIN) -> Comparison:
         """Compare a session's last call with one that would be made now."""
-        last = self.records.last_assembly(self.agent.id, session) if self._records_path.exists() else None
+        last = self.records.last_assembly(self.agent.id, session) if self._has_records() else None
         if last is None:
             raise NothingToCompare(session)
         report = self.assemble(session, query, scope).report
@@ -433,9 +308,7 @@ class Workspace:
     def discard(self, path: str, *, scope: str = Scope.MAIN) -> edit.Discarded:
         """Remove a file, keeping it in the workspace's trash."""
         now, view = self.config.clock.now(), self._eyes(scope)
-        return edit.discard(
-            self.files, path, trash=lambda: edit.open_trash(self._places.state), now=now, view=view
-        )
+        return edit.discard(self.files, path, trash=self._trash, now=now, view=view)
 
     def read_agents(self, *, scope: str = Scope.MAIN) -> str | None:
         """Return AGENTS.md."""
@@ -509,12 +382,16 @@ class Workspace:
         reading = self.assembler.ground.documents.reading()
         return Privacy(self.layout, cache(lambda: private_identities(reading, self.layout)))
 
+    def _trash(self) -> edit.Trash:
+        self._places.claim()
+        self._places.refuse_links(self._places.state / "trash" / "any")
+        return edit.open_trash(self._places.state)
+
     def _eyes(self, scope: str) -> explorer.View:
         return explorer.look(self._privacy(), scope=parse_scope(scope))
 
-    @property
-    def _records_path(self) -> Path:
-        return self._places.state / "records.db"
+    def _has_records(self) -> bool:
+        return os.path.lexists(self._places.records)
 
     def _inputs(self, session: str | None, query: str | None, scope: str) -> Inputs:
         zone = self.config.settings.time_zone
@@ -526,14 +403,13 @@ class Workspace:
             query=query,
         )
 
-    def _remembered(self, detected: str | None) -> str:
-        """Return the layout of earlier, else the detected one: a new file must not change its kind."""
-        if self._records_path.exists() and (known := self.records.layout()):
-            return known
-        if detected is None:
-            return DEFAULT_LAYOUT
+    def _remembered(self, detected: str | None) -> str | None:
+        """Return the layout of earlier, else keep the detected one: a new file must not change its kind."""
         with suppress(Unavailable):  # a machine that cannot remember detects again
-            self.records.remember_layout(detected)
+            if self._has_records() and (known := self.records.layout()):
+                return known
+            if detected is not None:
+                self.records.remember_layout(detected)
         return detected
 
     def _skills(self, reading: Reading, scope: str) -> Skills:
@@ -553,74 +429,6 @@ class Workspace:
     def _files_below(self, folder: str) -> Sequence[str]:
         found = walk(self.files, folder, skip=lambda entry: entry.kind not in ("file", "directory"))
         return sorted(entry.path for entry in found)
-
-
-def pick_agent(settings: Settings, name: str | None) -> AgentSettings:
-    """Return the agent asked for, else the only one, else a plain one called main."""
-    known = {agent.id: agent for agent in settings.agents}
-    if name is not None:
-        if name in known or (not known and name == DEFAULT_AGENT):
-            return known.get(name) or AgentSettings(id=name)
-        raise UnknownAgent(name, list(known))
-    if len(known) > 1:
-        raise AgentRequired(list(known))
-    return next(iter(known.values()), AgentSettings(id=DEFAULT_AGENT))
-
-
-def find_workspace(start: Path) -> Path:
-    """Return the workspace that a command without -C means, seen from a directory."""
-    for folder in (start, *start.parents):
-        if (folder / WORKSPACE_FILE).is_file():
-            return folder
-    hidden = start / ".agentscope" / "workspace"
-    return hidden if hidden.is_dir() else start
-
-
-def _manifest(files: FileStore) -> tuple[Manifest | None, tuple[Finding, ...]]:
-    """Return the squad's manifest; a damaged one is a finding, since the files can still be read."""
-    try:
-        content = files.read(MANIFEST_FILE, limit=MANIFEST_LIMIT)
-        return (parse_manifest(content.data) if content else None), ()
-    except CarrelError as error:
-        finding = Finding(
-            code="corrupt_metadata",
-            path=MANIFEST_FILE,
-            message=error.message,
-            severity="error",
-            hint=error.hint,
-        )
-        return None, (finding,)
-
-
-def _adopt(root: Path, files: FileStore, environ: Mapping[str, str]) -> None:
-    """Trust a workspace as it is now, and keep what Carrel puts into it out of git."""
-    with suppress(Stale):
-        files.write(f"{STATE_FOLDER}/.gitignore", b"*\n", expect=None)
-    manifest, _ = _manifest(files)
-    given = manifest.settings() if manifest else None
-    trust(root, _settings_text(files), user_directories(environ), manifest=given)
-
-
-def _settings_text(files: FileStore) -> str | None:
-    content = files.read(WORKSPACE_FILE, limit=_SETTINGS_LIMIT)
-    if content is None:
-        return None
-    try:
-        return content.data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UnreadableSettings(f"{WORKSPACE_FILE} is not UTF-8.", hint="Save it as UTF-8.") from None
-
-
-def _places(root: Path, config: Config) -> Places:
-    data = config.directories.data
-    namespaces = data / "namespaces"
-    if config.known:
-        inside = root / STATE_FOLDER
-        return Places(cache=inside / "cache", state=inside / "state", namespaces=namespaces)
-    key = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
-    return Places(
-        cache=config.directories.cache / key, state=data / "workspaces" / key, namespaces=namespaces
-    )
 
 
 def _namespace_files(folder: Path) -> FileStore:

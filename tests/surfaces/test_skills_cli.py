@@ -118,7 +118,7 @@ def test_the_prompt_and_its_report_say_what_became_of_bad_skills(cli, skilled):
         in shown
     )
     warnings = cli("-C", skilled, "context", "report", "--json").document["warnings"]
-    assert {"skill_duplicate", "skill_front_matter"} <= {warning["code"] for warning in warnings}
+    assert {"skill_duplicate", "front_matter"} <= {warning["code"] for warning in warnings}
 
 
 def test_health_lists_each_finding_of_skills_and_subagents_once(cli, skilled):
@@ -235,3 +235,18 @@ def test_reading_them_changes_nothing(cli, secretive):
     for words in (["skills", "list"], ["skills", "lint"], ["skills", "show", "deploy"], ["agents", "list"]):
         cli("-C", secretive, *words)
     assert secretive.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["skills", "list"],
+        ["skills", "lint"],
+        ["skills", "show", "deploy"],
+        ["agents", "list"],
+        ["agents", "show", "kate"],
+    ],
+    ids=" ".join,
+)
+def test_an_unknown_scope_is_refused(cli, skilled, words):
+    assert cli("-C", skilled, "--scope", "owner", *words, "--json").error["code"] == "unknown_scope"

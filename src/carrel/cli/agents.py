@@ -38,7 +38,13 @@ def agents(_: Shared) -> None:
 @agents.command("list")
 @shared_options
 def list_(shared: Shared) -> None:
-    """List agents and subagents, where each is declared, and the tokens of its own prompt."""
+    r"""List agents and subagents, where each is declared, and the tokens of its own prompt.
+
+    \b
+    Examples:
+      carrel agents list
+      carrel -C my-agent agents list --json
+    """
     with Workspace.open(shared.root, team=True) as workspace:
         subagents = workspace.subagents(scope=shared.scope)
         rows = workspace.agents(subagents)
@@ -64,14 +70,21 @@ def list_(shared: Shared) -> None:
 @click.argument("name", metavar="ID")
 @shared_options
 def show(shared: Shared, name: str) -> None:
-    """Show an agent's settings in force and where each comes from, or a subagent's declaration."""
+    r"""Show an agent's settings in force and where each comes from, or a subagent's declaration.
+
+    \b
+    Examples:
+      carrel agents show main
+      carrel agents show researcher --json
+    """
     with Workspace.open(shared.root, team=True) as workspace:
+        found = workspace.subagents(scope=shared.scope)
         configured = {agent.id: agent for agent in workspace.config.settings.agents}
         configured = configured or {DEFAULT_AGENT: AgentSettings(id=DEFAULT_AGENT)}
         if name in configured:
             _show_agent(workspace.config, configured[name], as_json=shared.as_json)
             return
-        subagents = {each.id: each for each in workspace.subagents(scope=shared.scope).loaded}
+        subagents = {each.id: each for each in found.loaded}
         if name not in subagents:
             raise UnknownSubagent(name, [*configured, *subagents])
         tokens = workspace.counts.count(subagents[name].prompt)

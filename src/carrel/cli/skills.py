@@ -33,7 +33,13 @@ def skills(_: Shared) -> None:
 @skills.command("list")
 @shared_options
 def list_(shared: Shared) -> None:
-    """List the skills, with the tokens of their lines in the prompt and of their bodies."""
+    r"""List the skills, with the tokens of their lines in the prompt and of their bodies.
+
+    \b
+    Examples:
+      carrel skills list
+      carrel --scope shared skills list --json
+    """
     with shared.open() as workspace:
         found = workspace.skills(scope=shared.scope)
         costs = workspace.skill_costs(found)
@@ -65,7 +71,12 @@ def list_(shared: Shared) -> None:
 @click.argument("name")
 @shared_options
 def show(shared: Shared, name: str) -> None:
-    """Print a skill's instructions: its body, without front matter."""
+    r"""Print a skill's instructions: its body, without front matter.
+
+    \b
+    Examples:
+      carrel skills show deploy
+    """
     with shared.open() as workspace:
         skill = workspace.skills(scope=shared.scope).named(name)
         tokens = workspace.counts.count(skill.document.text)
@@ -83,7 +94,13 @@ def show(shared: Shared, name: str) -> None:
 @click.argument("name", required=False)
 @shared_options
 def lint(shared: Shared, name: str | None) -> None:
-    """Check all skills, or one, against the Agent Skills specification; an error ends with code 4."""
+    r"""Check all skills, or one, against the Agent Skills specification; an error ends with code 4.
+
+    \b
+    Examples:
+      carrel skills lint
+      carrel skills lint deploy --json
+    """
     with shared.open() as workspace:
         findings = workspace.lint_skills(name, scope=shared.scope)
     counts = Counter(finding.severity for finding in findings)

@@ -44,7 +44,6 @@ __all__ = [
     "is_sensitive",
     "is_trusted",
     "load_config",
-    "look_up",
     "read_clock",
     "trust",
     "user_directories",

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from carrel.context import formats
 from carrel.context.budget import Budget
 from carrel.context.build import Built, Ground, build, row_of
 from carrel.context.cache import Memo
@@ -32,6 +33,18 @@ class Assembly(Struct, frozen=True, kw_only=True):
     def to_text(self) -> str:
         """Return what the model would read, as plain text with a line for each role."""
         return "\n".join(f"=== {m.role.upper()} ===\n{m.to_text()}\n" for m in self.messages)
+
+    def to_openai(self, *, model: str | None = None) -> formats.Body:
+        """Return the request body of OpenAI's chat completions."""
+        return formats.to_openai(self, model=model)
+
+    def to_responses(self, *, model: str | None = None) -> formats.Body:
+        """Return the request body of OpenAI's responses."""
+        return formats.to_responses(self, model=model)
+
+    def to_anthropic(self, *, model: str | None = None) -> formats.Body:
+        """Return the request body of Anthropic's messages, with cache points at the ends of stable parts."""
+        return formats.to_anthropic(self, model=model)
 
     def remember(self) -> Payload:
         """Return what the session's next call will be compared with."""

@@ -14,6 +14,7 @@ from carrel.context.report import Row
 from carrel.context.rulers import Ruler, ruler_for
 from carrel.context.section import JOINT, Section
 from carrel.context.select import Selection, find_identity
+from carrel.context.sources import select
 from carrel.context.template import Values
 from carrel.context.truncate import Marker
 from carrel.context.volatile import recall_lines
@@ -82,7 +83,7 @@ def build(
 ) -> tuple[Built, tuple[Reading, Reading]]:
     """Return a message, and everything that was looked at to make it."""
     selection = _selection(ground, inputs, rendered)
-    sections = [_measured(ground, section) for section in selection.sections(spec.parts)]
+    sections = [_measured(ground, section) for section in select(selection, spec.parts)]
     hidden = 0
     if inputs.scope is Scope.SHARED:
         everything = _fit(ground, spec, sections, budget)

@@ -5,22 +5,44 @@
                                      tags: [code, style]
                                      ---
 
-Both forms are read, and a change is written back in the form found. Nothing here can fail:
-what cannot be understood stays text, or is left out and named in `problems`.
+Both forms are read, and a change is written back in the form found. Reading cannot fail: what is not
+understood stays text, or is left out and named in `problems`. Writing can: what would not be read back as it
+was meant is refused.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from carrel import plainyaml
+from carrel.errors import UsageError
 from carrel.plainyaml import BadYaml
 
 KEYS = ("priority", "tags", "scope")
 _BLOCK_LIMIT = 65_536
+_MOST_PROBLEMS = 3
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
+_BEGINS_COMMENT = re.compile(r"<!--[ \t]*+(?:priority|tags|scope)[ \t]*+:", re.IGNORECASE)
+_SAYS_SCOPE = re.compile(r"""(?:^|[{,])[ \t]*+["']?scope["']?[ \t]*+:""", re.MULTILINE | re.IGNORECASE)
+_NEEDS_NO_QUOTES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?: [A-Za-z0-9_-]+)*")
+_NOT_TEXT = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+
+Value = str | int | tuple[str, ...]
+Fields = dict[str, Any]
+
+
+class BadMeta(UsageError):
+    """A document's front matter cannot be changed as asked without losing something."""
+
+    code = "bad_meta"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"The front matter cannot be changed: {problem}.",
+            hint="Correct the document's first lines by hand, or choose plainer values.",
+        )
 
 
 class Meta(Struct, frozen=True, kw_only=True):
@@ -42,56 +64,80 @@ class Parsed(Struct, frozen=True, kw_only=True):
 
 def parse(text: str) -> Parsed:
     """Split front matter from text (newlines already LF); without any, the text comes back whole."""
-    fields, body, problems = _split(text)
-    if body is text:
-        return Parsed(meta=Meta(), body=text, problems=tuple(problems))
+    fields, size, problems = _split(text)
     meta = _meta(fields, problems)
-    return Parsed(meta=meta, body=_without_leading_blank_lines(body), problems=tuple(problems))
+    body = _without_leading_blank_lines(text[size:]) if size else text
+    return Parsed(meta=meta, body=body, problems=tuple(problems))
 
 
-def update(text: str, changes: Mapping[str, str | int | tuple[str, ...]]) -> str:
+def update(text: str, changes: Mapping[str, Value]) -> str:
     """Set keys in the front matter, in the form found (comments where there is none).
 
-    Everything else keeps its bytes: other keys, their order, comments, and the newline style.
+    Everything else keeps its bytes: other keys, their order, comments, and the newlines. Only a YAML block
+    that cannot be edited line by line is written anew. What was written is read back: where it does not hold
+    the wanted values beside all the old ones, that is an error, and no text is returned.
     """
-    newline = "\r\n" if "\r\n" in text[:_BLOCK_LIMIT] else "\n"
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    lines = text[len(mark) :].split(newline)
-    end = _yaml_end(lines)
-    yaml_form = end is not None and isinstance(_load_block("\n".join(lines[1:end]), []), dict)
-    first, last = (1, cast("int", end)) if yaml_form else (0, _count_comments(lines))
-    for key, value in changes.items():
-        line = _format(key, value, yaml_form=yaml_form)
-        spot = _find(lines, first, last, key, yaml_form=yaml_form)
-        if spot is None:
-            lines.insert(last, line)
-            last += 1
-        else:
-            lines[spot[0] : spot[1]] = [line]
-            last -= spot[1] - spot[0] - 1
-    return mark + newline.join(lines)
+    old = text[len(mark) :]
+    fields, size, problems = _split(_with_lf(old))
+    given: Fields = {key: list(v) if isinstance(v, tuple) else v for key, v in changes.items()}
+    refused = [*problems[:1]] if fields and not size else []
+    _meta(given, refused)
+    if refused:
+        raise BadMeta(refused[0])
+    wanted = _meta({**fields, **given}, []), _without_leading_blank_lines(_with_lf(old)[size:])
+    for changed in _attempts(old, size, fields, given):
+        after, size_after, _ = _split(_with_lf(changed))
+        if wanted == (_meta(after, []), _without_leading_blank_lines(_with_lf(changed)[size_after:])):
+            return mark + changed
+    raise BadMeta(f"{', '.join(changes)[:80]} would not be read back as given")
 
 
-def _split(text: str) -> tuple[dict[str, Any], str, list[str]]:
-    """Return raw fields, the rest of the text (the same object when there is none), and problems."""
+def _split(text: str) -> tuple[Fields, int, list[str]]:
+    """Return raw fields, the characters that they take at the start, and problems.
+
+    Where a block cannot be read but speaks of a scope, it takes none and the field is there all the same: a
+    leak cannot be taken back.
+    """
     problems: list[str] = []
     if text.startswith("<!--"):
-        fields: dict[str, Any] = {}
-        rest = text
-        while (found := _comment(line := rest.partition("\n")[0])) is not None:
-            fields[found[0]] = found[1]
-            rest = rest[len(line) + 1 :]
-        return fields, rest if fields else text, problems
-    if text.startswith("---"):
-        lines = text[:_BLOCK_LIMIT].split("\n")
-        end = _yaml_end(lines)
-        if end is not None:
-            block = "\n".join(lines[1:end])
-            loaded = _load_block(block, problems)
-            if isinstance(loaded, dict):
-                size = sum(len(line) + 1 for line in lines[: end + 1])
-                return cast("dict[str, Any]", loaded), text[size:], problems
-    return {}, text, problems
+        return (*_comments(text, problems), problems)
+    lines = _first_lines(text) if text.startswith("---") else []
+    if not lines or lines[0].rstrip() != "---":
+        return {}, 0, problems
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
+    loaded = _load_block("\n".join(lines[1:end]), problems) if end is not None else None
+    if end is not None and isinstance(loaded, dict):
+        size = sum(len(line) + 1 for line in lines[: end + 1])
+        return cast("Fields", loaded), min(size, len(text)), problems
+    if end is None:  # never closed, so its first paragraph
+        end = next((i for i, line in enumerate(lines) if not line.strip()), len(lines))
+    if _SAYS_SCOPE.search("\n".join(lines[1:end])):
+        problems.append("its first lines speak of a scope but cannot be read, so it is taken as private")
+        return {"scope": "private"}, 0, problems
+    return {}, 0, problems
+
+
+def _comments(text: str, problems: list[str]) -> tuple[Fields, int]:
+    """Return the fields of the comments at the start, and the characters that these take."""
+    fields: Fields = {}
+    position = 0
+    while (end := text.find("\n", position, _BLOCK_LIMIT)) != -1 or len(text) <= _BLOCK_LIMIT:
+        found = _comment(text[position:] if end == -1 else text[position:end])
+        if found is None:
+            return fields, position
+        fields[found[0]] = found[1]
+        position = len(text) if end == -1 else end + 1
+    if _BEGINS_COMMENT.match(text, position):
+        problems.append("its comments run on beyond 64 KB; the rest is text, and it is taken as private")
+        fields["scope"] = "private"
+    return fields, position
+
+
+def _first_lines(text: str) -> list[str]:
+    """Return the whole lines that a YAML block may take."""
+    lines = text[:_BLOCK_LIMIT].split("\n")
+    return lines if len(text) <= _BLOCK_LIMIT else lines[:-1]
 
 
 def _comment(line: str) -> tuple[str, str] | None:
@@ -102,20 +148,6 @@ def _comment(line: str) -> tuple[str, str] | None:
     key, colon, value = line[4:-3].partition(":")
     key = key.strip().lower()
     return (key, value.strip()) if colon and key in KEYS and "-->" not in value else None
-
-
-def _count_comments(lines: list[str]) -> int:
-    count = 0
-    while count < len(lines) and _comment(lines[count]) is not None:
-        count += 1
-    return count
-
-
-def _yaml_end(lines: list[str]) -> int | None:
-    """Return the index of the line that closes a YAML block begun on the first line."""
-    if not lines or lines[0].rstrip() != "---":
-        return None
-    return next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
 
 
 def _load_block(block: str, problems: list[str]) -> object:
@@ -157,6 +189,12 @@ def _tags(value: object, problems: list[str]) -> tuple[str, ...]:
     else:
         problems.append("tags are not a list, and were ignored")
         return ()
+    odd = [item for item in items if not isinstance(item, (str, int))]
+    problems.extend(
+        f"the tag {str(item)[:40]!r} is not text, and was ignored" for item in odd[:_MOST_PROBLEMS]
+    )
+    if len(odd) > _MOST_PROBLEMS:
+        problems.append(f"{len(odd) - _MOST_PROBLEMS} more tags are not text, and were ignored")
     names = [str(item).strip().lower() for item in items if isinstance(item, (str, int))]
     return tuple(dict.fromkeys(name for name in names if name))
 
@@ -178,22 +216,85 @@ def _without_leading_blank_lines(text: str) -> str:
     return text[position:]
 
 
-def _format(key: str, value: str | int | tuple[str, ...], *, yaml_form: bool) -> str:
-    if isinstance(value, tuple):
-        value = f"[{', '.join(value)}]" if yaml_form else ", ".join(value)
-    return f"{key}: {value}" if yaml_form else f"<!-- {key}: {value} -->"
+def _with_lf(text: str) -> str:
+    return text.replace("\r\n", "\n")
 
 
-def _find(lines: list[str], first: int, last: int, key: str, *, yaml_form: bool) -> tuple[int, int] | None:
-    """Return the span of lines that hold a key; in YAML its indented or listed continuation too."""
-    for index in range(first, last):
-        if not yaml_form:
-            found = _comment(lines[index])
-            if found is not None and found[0] == key:
-                return index, index + 1
-        elif lines[index].startswith(f"{key}:"):
-            end = index + 1
-            while end < last and lines[end][:1] in (" ", "\t", "-"):
-                end += 1
-            return index, end
-    return None
+def _attempts(text: str, size: int, fields: Fields, changes: Fields) -> Iterator[str]:
+    """Yield the changed text: edited line by line, then, where that is not enough, with its block anew."""
+    front = _front(text, size)
+    body = text[sum(map(len, front)) :]
+    first = text.find("\n")
+    newline = "\r\n" if text[:first].endswith("\r") and first > 0 else "\n"
+    if not (front and text.startswith("---")):
+        yield "".join(_edited(front, changes, newline)) + body
+        return
+    block = _edited_yaml(front[1:-1], changes, newline)
+    yield "".join([front[0], *block, front[-1]]) + body
+    block = [_yaml_line(key, value) + newline for key, value in {**fields, **changes}.items()]
+    yield "".join([front[0], *block, front[-1]]) + body
+
+
+def _front(text: str, size: int) -> list[str]:
+    """Return the lines that take `size` characters with their newlines as LF, each with its own newline."""
+    lines: list[str] = []
+    position = 0
+    while size > 0:
+        end = text.find("\n", position) + 1 or len(text)
+        lines.append(text[position:end])
+        size -= end - position - lines[-1].endswith("\r\n")
+        position = end
+    return lines
+
+
+def _edited(lines: list[str], changes: Fields, newline: str) -> list[str]:
+    """Set keys among comments; of two that are equal the last counts."""
+    lines = list(lines)
+    for key, value in changes.items():
+        written = ", ".join(cast("list[str]", value)) if isinstance(value, list) else value
+        line = f"<!-- {key}: {written} -->"
+        found = [i for i, each in enumerate(lines) if (_comment(each) or ("",))[0] == key]
+        if found:
+            lines[found[-1]] = line + _newline_of(lines[found[-1]])
+        elif lines and not _newline_of(lines[-1]):
+            lines[-1:] = [lines[-1] + newline, line]
+        else:
+            lines.append(line + newline)
+    return lines
+
+
+def _edited_yaml(lines: list[str], changes: Fields, newline: str) -> list[str]:
+    """Set keys of a block mapping; a value may go on over indented and listed lines."""
+    lines = list(lines)
+    for key, value in changes.items():
+        begins = re.compile(rf"""(["']?){re.escape(key)}\1[ \t]*:(?!\S)""")
+        begin = next((i for i, line in enumerate(lines) if begins.match(line)), len(lines))
+        end = min(begin + 1, len(lines))
+        for index in range(end, len(lines)):
+            is_silent = lines[index].lstrip()[:1] in (
+                "",
+                "#",
+            )  # blank or a comment: the value may go on after
+            if not is_silent and lines[index][0] not in " \t-":
+                break
+            end = end if is_silent else index + 1
+        ending = _newline_of(lines[begin]) if begin < len(lines) else newline
+        lines[begin:end] = [_yaml_line(key, value) + ending]
+    return lines
+
+
+def _newline_of(line: str) -> str:
+    return "\r\n" if line.endswith("\r\n") else "\n" if line.endswith("\n") else ""
+
+
+def _yaml_line(key: str, value: object) -> str:
+    return f"{_yaml(key)}: {_yaml(value)}"
+
+
+def _yaml(value: object) -> str:
+    """Write a value on one line, in quotes where it could be taken for something else."""
+    if isinstance(value, list):
+        return f"[{', '.join(_yaml(item) for item in cast('list[object]', value))}]"
+    if isinstance(value, str) and _NEEDS_NO_QUOTES.fullmatch(value) and value.lower() not in _NOT_TEXT:
+        return value
+    return json.encode(value).decode()

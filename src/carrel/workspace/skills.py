@@ -76,7 +76,8 @@ class Skill(Struct, frozen=True, kw_only=True):
 class Skills(Struct, frozen=True, kw_only=True):
     """The skills of a folder, in its order.
 
-    Of several with one name the first is loaded and the others are `shadowed`; `noticed` belongs to none.
+    Of several with one name the first is loaded and the others are `shadowed`; `ignored` are the paths that
+    .carrelignore keeps out; `noticed` belongs to none.
     """
 
     loaded: tuple[Skill, ...] = ()
@@ -86,15 +87,15 @@ class Skills(Struct, frozen=True, kw_only=True):
     withheld: int = 0
     noticed: tuple[Finding, ...] = ()
 
-    @property
-    def all(self) -> tuple[Skill, ...]:
+    def __iter__(self) -> Iterator[Skill]:
         """Every skill, usable or not, by folder."""
-        return tuple(sorted((*self.loaded, *self.shadowed, *self.unreadable), key=lambda s: s.document.path))
+        found = (*self.loaded, *self.shadowed, *self.unreadable)
+        return iter(sorted(found, key=lambda skill: skill.document.path))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What a person should know of them; since all was loaded that could be, nothing is an error."""
-        found = (*self.noticed, *(finding for skill in self.all for finding in skill.findings))
+        found = (*self.noticed, *(finding for skill in self for finding in skill.findings))
         return tuple(replace(f, severity="warning") if f.severity == "error" else f for f in found)
 
     @property
@@ -136,24 +137,29 @@ def nothing_hidden(document: Document) -> bool:
 
 
 def find_skills(
-    reading: Reading, folder: str, *, ignored: Ignored, hidden: Hidden = nothing_hidden
+    reading: Reading,
+    folder: str,
+    *,
+    ignored: Ignored = lambda _: False,
+    hidden: Hidden = nothing_hidden,
 ) -> Skills:
     """Read the skills of a folder, sorted by folder name; what is hidden neither shows nor takes a name."""
     folders = [entry.path for entry in reading.list(folder) if entry.kind == "directory"]
-    everything = [f"{each}/{SKILL_FILE}" for each in folders]
-    paths = [path for path in everything if not ignored(path)]
+    paths = [f"{each}/{SKILL_FILE}" for each in folders[:MOST_SKILLS]]
     loaded: dict[str, Skill] = {}
     shadowed: list[Skill] = []
     unreadable: list[Skill] = []
-    noticed = list(_about_folder(reading, folder, len(paths)))
+    left_out: list[str] = []
+    noticed = list(_about_folder(reading, folder, len(folders)))
     withheld = 0
-    considered = paths[:MOST_SKILLS]
-    for path, document in zip(considered, reading.documents(considered), strict=True):
+    for path, document in zip(paths, reading.documents(paths), strict=True):
         skill = _load(document or Document(path=path))
         if hidden(skill.document):
-            withheld += document is not None
+            withheld += document is not None and not ignored(path)
         elif document is None:
-            noticed.extend(_no_file(path))
+            noticed.extend(() if ignored(path) else _no_file(path))
+        elif ignored(path):
+            left_out.append(path)
         elif document.problem:
             unreadable.append(skill)
         elif (first := loaded.setdefault(fold(skill.name), skill)) is not skill:
@@ -162,16 +168,18 @@ def find_skills(
         loaded=tuple(loaded.values()),
         shadowed=tuple(shadowed),
         unreadable=tuple(unreadable),
-        ignored=tuple(path for path in everything if ignored(path)),
+        ignored=tuple(left_out),
         withheld=withheld,
         noticed=tuple(noticed),
     )
 
 
-def skill_findings(reading: Reading, layout: Layout) -> tuple[Finding, ...]:
-    """Return what the owner should know of the workspace's skills."""
-    found = find_skills(reading, skills_folder(layout)[0], ignored=find_rules(reading))
-    return found.findings
+def skill_findings(
+    reading: Reading, layout: Layout, *, hidden: Hidden = nothing_hidden
+) -> tuple[Finding, ...]:
+    """Return what a person should know of the workspace's skills."""
+    folder, _ = skills_folder(layout)
+    return find_skills(reading, folder, ignored=find_rules(reading), hidden=hidden).findings
 
 
 def cost_of(skill: Skill, line: str, count: Callable[[str], int]) -> SkillCost:
@@ -189,9 +197,9 @@ def lint_skills(
     reading: Reading, skills: Skills, count: Callable[[str], int], name: str | None = None
 ) -> tuple[Finding, ...]:
     """Hold all skills, or those of one name, to every rule of the specification."""
-    chosen = [skill for skill in skills.all if name is None or skill.answers_to(name)]
+    chosen = [skill for skill in skills if name is None or skill.answers_to(name)]
     if name is not None and not chosen:
-        raise UnknownSkill(name, (skill.name for skill in skills.all))
+        raise UnknownSkill(name, (skill.name for skill in skills))
     found = [*skills.noticed] if name is None else []
     for skill in chosen:
         found.extend(skill.findings)
@@ -291,7 +299,7 @@ def _front_matter(document: Document, trouble: str) -> Iterator[Finding]:
     elif trouble == "dead":
         why = "; ".join(document.warnings) or "its front matter has no end, or no keys"
         hint = "Correct what stands between the two lines `---`."
-        yield broken(path, "skill_front_matter", f"{why}; so there is no description", hint)
+        yield broken(path, "front_matter", f"{why}; so there is no description", hint)
     else:
         if trouble == "unquoted":
             yield broken(path, "skill_unquoted", "a value with a colon in it is not in quotes", _HINT_LINE)

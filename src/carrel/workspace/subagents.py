@@ -31,7 +31,7 @@ _ALIASES = {"maxIters": "steps", "max_iters": "steps", "topP": "top_p", "exposeT
 class UnknownSubagent(NotFound):
     """No agent or subagent that the asker may know of has this id."""
 
-    code = "unknown_agent"
+    code = "unknown_subagent"
 
     def __init__(self, name: str, known: Collection[str]) -> None:
         near = nearest(name, known)
@@ -118,10 +118,12 @@ def find_subagents(
     return Subagents(loaded=tuple(loaded), findings=tuple(findings), withheld=len(documents) - len(visible))
 
 
-def subagent_findings(reading: Reading, layout: Layout, taken: Collection[str] = ()) -> tuple[Finding, ...]:
-    """Return what the owner should know of the workspace's subagents."""
-    rules = find_rules(reading)
-    return find_subagents(reading, subagents_folder(layout), ignored=rules, taken=taken).findings
+def subagent_findings(
+    reading: Reading, layout: Layout, taken: Collection[str] = (), *, hidden: Hidden = nothing_hidden
+) -> tuple[Finding, ...]:
+    """Return what a person should know of the workspace's subagents."""
+    folder, rules = subagents_folder(layout), find_rules(reading)
+    return find_subagents(reading, folder, ignored=rules, hidden=hidden, taken=taken).findings
 
 
 def subagents_folder(layout: Layout) -> str:
