@@ -10,5 +10,18 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+def _leave_current_directory() -> None:
+    """Import nothing from where the user stands: `-m` would, and that may be a stranger's workspace."""
+    import os  # noqa: PLC0415 - loaded long ago
+
+    try:
+        here = {"", os.getcwd()}  # noqa: PTH109 - pathlib is not loaded yet, and must not come from there
+    except OSError:
+        here = {""}
+    if not sys.flags.safe_path and sys.path[:1] and sys.path[0] in here:
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _leave_current_directory()
     main()

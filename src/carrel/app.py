@@ -5,77 +5,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, tzinfo
 from functools import cache, cached_property
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from msgspec import Struct
-
-from carrel import __version__
-from carrel.config import (
-    DETECTED,
-    WORKSPACE_FILE,
-    Config,
-    load_config,
-    read_clock,
-    trust,
-    user_directories,
-)
+from carrel import __version__, making
 from carrel.context.assemble import Assembler, Assembly
 from carrel.context.budget import Budget
 from carrel.context.build import Ground
 from carrel.context.compare import Comparison, compare, recollect
 from carrel.context.explain import Explanation, explain
 from carrel.context.inputs import Inputs
-from carrel.context.render import escaper, one_line
-from carrel.context.select import find_identity
-from carrel.errors import CarrelError, NotFound, Unavailable, UsageError
-from carrel.files import Content, Entry, FileStore, Stale, Unreadable, walk
+from carrel.errors import NotFound, Unavailable
+from carrel.files import Content, Entry, FileStore, Unreadable, walk
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
 from carrel.files.paths import clean, valid_id
 from carrel.findings import Finding
+from carrel.making import Made
+from carrel.opening import DEFAULT_AGENT, Opened, find_workspace, open_directory, pick_agent, settle_layout
 from carrel.records import Records
 from carrel.records.sqlite import SqliteRecords
-from carrel.runtime import edit, explorer
-from carrel.runtime.health import Health, examine, missing_files
+from carrel.runtime import edit, explorer, roster
+from carrel.runtime.health import Health, examine, missing_files, visible_to
 from carrel.runtime.prepare import prepare, preview
-from carrel.settings import AgentSettings, Settings
+from carrel.runtime.preview import PREVIEW_BYTES, Preview
+from carrel.runtime.preview import preview as preview_file
+from carrel.runtime.view import View, fetch, look
+from carrel.settings import AgentSettings
 from carrel.tokens import Vocabulary, describe_model
 from carrel.workspace.counts import TokenCounts
-from carrel.workspace.detect import DEFAULT_LAYOUT, detect_layout
 from carrel.workspace.document import Documents, Reading
-from carrel.workspace.ignore import find_rules
 from carrel.workspace.layout import Layout, load_layout
-from carrel.workspace.manifest import (
-    MANIFEST_FILE,
-    MANIFEST_LIMIT,
-    Manifest,
-    new_manifest,
-    parse_manifest,
-)
-from carrel.workspace.scaffold import Scaffolded, restore_squad, scaffold
 from carrel.workspace.scope import Privacy, Scope, parse_scope, private_identities, read_scoped
-from carrel.workspace.skills import (
-    Hidden,
-    SkillCost,
-    Skills,
-    cost_of,
-    find_skills,
-    lint_skills,
-    nothing_hidden,
-    skill_findings,
-    skills_folder,
-)
-from carrel.workspace.subagents import (
-    AgentRow,
-    Subagents,
-    find_subagents,
-    list_agents,
-    subagent_findings,
-    subagents_folder,
-)
+from carrel.workspace.skills import SkillCost, Skills
+from carrel.workspace.subagents import AgentRow, Subagents
+
+__all__ = ["DEFAULT_AGENT", "NothingToCompare", "Workspace", "find_workspace", "pick_agent"]
+
 
 class NothingToCompare(NotFound):
     """The session has made no call yet."""
@@ -127,7 +94,8 @@ class Workspace:
 
         The result is trusted, unless what stood there before would decide something that needs trust.
         """
-        return making.init(path, layout=layout, environ=os.environ if environ is None else environ)
+        environ = os.environ if environ is None else environ
+        return making.init(path, layout=layout, version=__version__, environ=environ)
 
     @classmethod
     def restore(cls, path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> Made:
@@ -228,22 +196,18 @@ class Workspace:
             before="last call", after="now", sections=sections, changed_by=report.prefix.changed_by
         )
 
-    def validate(self) -> tuple[Finding, ...]:
+    def validate(self, *, scope: str = Scope.MAIN) -> tuple[Finding, ...]:
         """Return what the layout expects and the directory lacks; nothing here is an error."""
-        return missing_files(self.files, self.layout)
+        return missing_files(self.files, self.layout, visible_to(self.assembler.ground, parse_scope(scope)))
 
-    def health(self) -> Health:
-        """Look the whole workspace over."""
-        reading = self.assembler.ground.documents.reading()
-        identity = find_identity(reading, self.layout)
-        taken = [agent.id for agent in self.config.settings.agents]
-        about_files = (*skill_findings(reading, self.layout), *subagent_findings(reading, self.layout, taken))
-        return examine(self.files, self.layout, self.assemble().report, identity, about_files)
+    def health(self, *, scope: str = Scope.MAIN) -> Health:
+        """Look the whole workspace over; of private files shared scope learns only the number."""
+        report = self.assemble(scope=scope).report
+        return examine(self.files, self.assembler.ground, report, parse_scope(scope))
 
     def read(self, path: str, *, scope: str = Scope.MAIN) -> str | None:
         """Return the text of a file, none when there is none; shared scope is refused what it may not see."""
-        reading = self.assembler.ground.documents.reading()
-        document = read_scoped(reading, self.layout, clean(path), parse_scope(scope))
+        document = read_scoped(self._reading(), self.layout, clean(path), parse_scope(scope))
         if document is None:
             return None
         if document.problem:
@@ -280,20 +244,18 @@ class Workspace:
         view = self.view(scope)
         return explorer.outline(self.files, under, view=view, everything=everything, depth=depth)
 
-    def view(self, scope: str = Scope.MAIN, *, beside: str | None = None) -> explorer.View:
+    def view(self, scope: str = Scope.MAIN, *, beside: str | None = None) -> View:
         """Return how a listener sees the files; the owner may look beside the context of shared scope."""
         report = self.assemble(scope=beside or scope).report
-        return explorer.look(self._privacy(), report, parse_scope(scope))
+        return look(self._privacy(), report, parse_scope(scope))
 
-    def preview(
-        self, path: str, *, limit: int = explorer.PREVIEW_BYTES, scope: str = Scope.MAIN
-    ) -> explorer.Preview:
+    def preview(self, path: str, *, limit: int = PREVIEW_BYTES, scope: str = Scope.MAIN) -> Preview:
         """Return the beginning of a file for somebody to look at."""
-        return explorer.preview(self.files, path, limit=limit, view=self._eyes(scope))
+        return preview_file(self.files, path, limit=limit, view=self._eyes(scope))
 
     def fetch(self, path: str, *, scope: str = Scope.MAIN) -> Content | None:
         """Return a file exactly as it is, none when there is none."""
-        return explorer.fetch(self.files, path, view=self._eyes(scope))
+        return fetch(self.files, path, view=self._eyes(scope))
 
     def put(
         self, path: str, data: bytes, *, expect: str | None = None, scope: str = Scope.MAIN
@@ -332,36 +294,23 @@ class Workspace:
 
     def skills(self, *, scope: str = Scope.MAIN) -> Skills:
         """Return the skills that this scope may know of."""
-        return self._skills(self.assembler.ground.documents.reading(), scope)
+        return roster.skills_of(self.assembler.ground, self._reading(), parse_scope(scope))
 
     def skill_costs(self, skills: Skills) -> tuple[SkillCost, ...]:
         """Return what each skill costs, in the prompt and when its body is read."""
-        in_prompt = skills_folder(self.layout)[1]
-        escape = escaper(self.layout.tags)
-        lines = [escape(one_line(skill.line)) if in_prompt else "" for skill in skills.loaded]
-        pairs = zip(skills.loaded, lines, strict=True)
-        return tuple(cost_of(skill, line, self.counts.count) for skill, line in pairs)
+        return roster.costs_of(self.assembler.ground, skills)
 
     def lint_skills(self, name: str | None = None, *, scope: str = Scope.MAIN) -> tuple[Finding, ...]:
         """Hold all skills, or one, to the Agent Skills specification."""
-        reading = self.assembler.ground.documents.reading()
-        return lint_skills(reading, self._skills(reading, scope), self.counts.count, name)
+        return roster.lint(self.assembler.ground, parse_scope(scope), name)
 
     def subagents(self, *, scope: str = Scope.MAIN) -> Subagents:
         """Return the subagents that this scope may know of."""
-        reading = self.assembler.ground.documents.reading()
-        return find_subagents(
-            reading,
-            subagents_folder(self.layout),
-            ignored=find_rules(reading),
-            hidden=self._hidden(reading, scope),
-            taken=[agent.id for agent in self.config.settings.agents],
-        )
+        return roster.subagents_of(self.assembler.ground, self._reading(), parse_scope(scope))
 
     def agents(self, subagents: Subagents) -> tuple[AgentRow, ...]:
         """Return the configured agents, or the one there is without any, and these subagents."""
-        configured = self.config.settings.agents or (AgentSettings(id=DEFAULT_AGENT),)
-        return list_agents(configured, self.config.origins, subagents.loaded, self.counts.count)
+        return roster.agents_of(self.assembler.ground, self.config.origins, subagents)
 
     def close(self) -> None:
         """Let go of the databases that were opened."""
@@ -379,7 +328,7 @@ class Workspace:
         self.close()
 
     def _privacy(self) -> Privacy:
-        reading = self.assembler.ground.documents.reading()
+        reading = self._reading()
         return Privacy(self.layout, cache(lambda: private_identities(reading, self.layout)))
 
     def _trash(self) -> edit.Trash:
@@ -387,8 +336,8 @@ class Workspace:
         self._places.refuse_links(self._places.state / "trash" / "any")
         return edit.open_trash(self._places.state)
 
-    def _eyes(self, scope: str) -> explorer.View:
-        return explorer.look(self._privacy(), scope=parse_scope(scope))
+    def _eyes(self, scope: str) -> View:
+        return look(self._privacy(), scope=parse_scope(scope))
 
     def _has_records(self) -> bool:
         return os.path.lexists(self._places.records)
@@ -412,19 +361,8 @@ class Workspace:
                 self.records.remember_layout(detected)
         return detected
 
-    def _skills(self, reading: Reading, scope: str) -> Skills:
-        return find_skills(
-            reading,
-            skills_folder(self.layout)[0],
-            ignored=find_rules(reading),
-            hidden=self._hidden(reading, scope),
-        )
-
-    def _hidden(self, reading: Reading, scope: str) -> Hidden:
-        """Return the test for what a scope may not know of."""
-        if parse_scope(scope) is Scope.MAIN:
-            return nothing_hidden
-        return Privacy(self.layout, lambda: private_identities(reading, self.layout)).covers_document
+    def _reading(self) -> Reading:
+        return self.assembler.ground.documents.reading()
 
     def _files_below(self, folder: str) -> Sequence[str]:
         found = walk(self.files, folder, skip=lambda entry: entry.kind not in ("file", "directory"))

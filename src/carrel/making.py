@@ -7,7 +7,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from carrel import __version__
 from carrel.config import WORKSPACE_FILE, is_sensitive, read_clock, trust, user_directories
 from carrel.errors import NotFound, Unavailable, UsageError
 from carrel.findings import Finding
@@ -64,7 +63,7 @@ class Made(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
 
 
-def init(path: str | os.PathLike[str], *, layout: str, environ: Mapping[str, str]) -> Made:
+def init(path: str | os.PathLike[str], *, layout: str, version: str, environ: Mapping[str, str]) -> Made:
     """Make a workspace in a directory, new or not; what exists is kept.
 
     The result is trusted, unless what stood there before would decide something that needs trust.
@@ -79,7 +78,7 @@ def init(path: str | os.PathLike[str], *, layout: str, environ: Mapping[str, str
     harmless = _is_harmless(opened)
     extra: list[tuple[str, bytes]] = []
     if layout == "squad":
-        extra.append((MANIFEST_FILE, new_manifest(_name_of(root), read_clock(environ).now(), __version__)))
+        extra.append((MANIFEST_FILE, new_manifest(_name_of(root), read_clock(environ).now(), version)))
     return _finished(root, scaffold(opened.files, layout, extra), environ, harmless=harmless)
 
 

@@ -1,4 +1,4 @@
-"""Opening a directory: what its own files say, which agent is meant, and where Carrel keeps its things for it."""
+"""Opening a directory: what its own files say, which agent is meant, and where its cache and state are."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -105,6 +105,18 @@ def test_every_finding_is_documented_and_every_documented_one_exists():
     assert documented == real
 
 
+def test_every_finding_about_skills_and_subagents_is_documented_and_every_documented_one_exists():
+    documented = set(cells(section("errors.md", "Findings about skills and subagents"), 0))
+    words = set()
+    for name in ("skills", "skill_rules", "subagents"):
+        tree = ast.parse((ROOT / f"src/carrel/workspace/{name}.py").read_text("utf-8"))
+        words |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    prefixes = ("skill_", "skills_", "subagent_", "subagents_")
+    real = {word for word in words if isinstance(word, str) and CODE.fullmatch(word)}
+    made_of_a_key = {"skill_description", "skill_compatibility", "skill_license"}
+    assert documented == {word for word in real if word.startswith(prefixes)} - {"skill_"} | made_of_a_key
+
+
 def test_every_state_and_reason_of_a_section_is_documented():
     table = section("errors.md", "States and reasons of a section")
     assert set(get_args(State)) - {"blocked"} <= set(cells(table, 0))

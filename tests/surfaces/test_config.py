@@ -145,7 +145,8 @@ def test_the_schema_needs_no_workspace(cli, tmp_path):
 
 
 def test_valid_settings_are_called_valid(cli, sample):
-    assert cli("-C", sample, "config", "validate", "--json").document == {"valid": True, "findings": []}
+    document = cli("-C", sample, "config", "validate", "--json").document
+    assert document == {"schema_version": 1, "valid": True, "findings": []}
     assert "valid" in cli("-C", sample, "config", "validate").text
 
 

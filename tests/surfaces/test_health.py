@@ -1,6 +1,7 @@
 """`carrel health`: size, count, structure, and everything a person should look at, each with a next step."""
 
 import os
+import re
 import socket
 
 import pytest
@@ -148,6 +149,53 @@ def test_looking_at_a_cut_workspace_is_not_a_failure(cli, desk):
     document = health(cli, desk)
     assert document["structure_valid"] is True
     assert cli("-C", desk, "health").code == 0
+
+
+PRIVATE = {
+    "AGENTS.md": "Be brief.\n",
+    "USER.md": b"\xff",
+    "memory/2026-04-24.md": b"\xff",
+    "Secret-Plan.md": "<!-- scope: private -->\nA plan.\n",
+    "secret-plan.md": "<!-- scope: private -->\nAnother.\n",
+    "skills/Hidden/SKILL.md": "---\nscope: private\n---\nNo description.\n",
+    "IDENTITY.md": "<!-- scope: private -->\n- **Name:** (secret-name)\n",
+    "public.md": "<!-- priority: soon -->\nHi.\n",
+    "Public.md": "Hi.\n",
+}
+
+
+def test_shared_scope_hears_nothing_of_private_files_but_their_number(cli, desk):
+    desk.put(PRIVATE)
+    os.mkfifo(desk / "memory/pipe.md")
+    os.mkfifo(desk / "pipe.md")
+    for_owner, for_others = health(cli, desk), health(cli, desk, "--scope", "shared")
+    assert for_others["files"] == for_owner["files"]
+    assert for_others["total_bytes"] == for_owner["total_bytes"]
+    text = str(for_others["findings"]) + cli("-C", desk, "--scope", "shared", "health").text
+    for name in ("USER.md", "memory", "ecret", "Hidden", "IDENTITY"):
+        assert name in str(for_owner["findings"])
+        assert name not in text
+    told = {(finding["code"], finding["path"]) for finding in for_others["findings"]}
+    assert {("not_a_file", "pipe.md"), ("front_matter", "public.md")} <= told
+    assert "name_twins" in {code for code, _ in told}
+
+
+def test_shared_scope_is_not_told_that_a_private_file_is_missing(cli, desk):
+    desk.put({"carrel.yaml": "layout: nexo\n", "SOUL.md": "Kind.\n"})
+    for words in (["health"], ["config", "validate"]):
+        document = cli("-C", desk, "--scope", "shared", *words, "--json").document
+        assert {"missing"} == {finding["code"] for finding in document["findings"]}
+        assert {"IDENTITY.md"} == {finding["path"] for finding in document["findings"]}
+
+
+@pytest.mark.parametrize(
+    ("layout", "unit"), [("nexo", "characters"), ("carrel", "tokens"), ("openclaw", "characters")]
+)
+def test_a_cut_names_its_unit(cli, desk, layout, unit):
+    desk.put({"carrel.yaml": f"layout: {layout}\nbudgets: {{file: 1000}}\n", "SOUL.md": "word " * 4000})
+    message = next(f["message"] for f in health(cli, desk)["findings"] if f["code"] == "truncated")
+    whole = "19,999" if unit == "characters" else "4,000"
+    assert re.fullmatch(rf"SOUL\.md is cut: [\d,]+ of {whole} {unit} are shown\.", message)
 
 
 def test_names_cannot_write_to_the_terminal(cli, desk):

@@ -1,6 +1,10 @@
 """`carrel init` and `carrel trust`: nothing is overwritten, and nobody is trusted by accident."""
 
+import json
+import shutil
+
 import pytest
+from tests.conftest import snapshot
 
 LAYOUTS = ["carrel", "astra", "nexo"]
 HOSTILE = """\
@@ -117,6 +121,106 @@ def test_init_does_not_trust_the_settings_of_a_stranger(cli, desk):
     assert value(cli, desk, "agents.kate.profile")["value"] is None
 
 
+@pytest.mark.parametrize("verb", [["init"], ["restore"]])
+def test_what_is_not_trusted_is_told_with_the_next_step(cli, desk, verb):
+    desk.put({"carrel.yaml": HOSTILE})
+    made = cli(*verb, desk, "--json").document
+    assert made["trusted"] is False
+    assert [finding["code"] for finding in made["findings"]] == ["untrusted_setting"]
+    assert f"carrel trust {desk}" in made["hint"]
+    assert made["created"]
+    for_people = cli(*verb, desk)
+    assert "agents.kate.profile" in for_people.warnings
+    assert f"carrel trust {desk}" in for_people.warnings
+    assert cli("-C", desk, "config", "show", "--json").document["known"] is False
+
+
+def test_init_trusts_settings_of_others_that_need_no_trust(cli, desk):
+    desk.put({"carrel.yaml": "layout: carrel\nbudgets: {file: 100}\n"})
+    made = cli("init", desk, "--json").document
+    assert (made["trusted"], made["hint"], made["findings"]) == (True, "", [])
+    assert "carrel.yaml" in made["kept"]
+
+
+def test_init_keeps_the_trust_that_was_given(cli, desk):
+    desk.put({"carrel.yaml": HOSTILE})
+    (desk / "inner").mkdir()
+    cli("trust", desk)
+    assert cli("init", desk, "--json").document["trusted"] is True
+    assert value(cli, desk, "agents.kate.profile")["value"] == "somebody-else"
+
+
+def test_init_does_not_trust_the_members_of_a_stranger_s_squad(cli, desk):
+    manifest = {"squadName": "Theirs", "config": {"agents": [{"id": "spy", "profile": "mine"}]}}
+    desk.put({".squad-config.json": json.dumps(manifest)})
+    assert cli("init", desk, "--layout", "squad", "--json").document["trusted"] is False
+    assert value(cli, desk, "agents.spy.profile")["value"] is None
+
+
+def test_init_does_not_believe_what_a_stranger_s_folder_remembers(cli, desk, tmp_path):
+    theirs = tmp_path / "theirs"
+    cli("init", theirs)
+    cli("-C", theirs, "context", "show", "--prepare", "--session", "s1")
+    shutil.copytree(theirs / ".carrel", desk / ".carrel")
+    before = snapshot(desk / ".carrel")
+    made = cli("init", desk, "--json").document
+    assert made["trusted"] is False
+    assert [finding["code"] for finding in made["findings"]] == ["foreign_state"]
+    cli("-C", desk, "context", "show", "--prepare", "--session", "s1")
+    assert snapshot(desk / ".carrel") == before
+    cli("trust", desk)
+    assert cli("init", desk, "--json").document["trusted"] is True
+
+
+def test_wrong_settings_are_told_before_anything_is_made(cli, desk):
+    desk.put({"carrel.yaml": "layout: carrel\nagnets: []\n"})
+    before = desk.snapshot()
+    outcome = cli("init", desk, "--json")
+    assert (outcome.code, outcome.error["code"]) == (2, "bad_setting")
+    assert desk.snapshot() == before
+
+
+def test_the_next_step_of_a_squad_names_an_agent(cli, tmp_path):
+    text = cli("init", "--layout", "squad", "my squad", cwd=tmp_path).text
+    assert "carrel -C 'my squad' --agent planner context report" in text
+    words = ["-C", "my squad", "--agent", "planner", "context", "report"]
+    assert cli(*words, cwd=tmp_path).code == 0
+
+
+def test_restore_brings_back_what_a_manifest_says(cli, tmp_path):
+    cli("init", "--layout", "squad", tmp_path / "squad")
+    shutil.rmtree(tmp_path / "squad/agents")
+    (tmp_path / "squad/agents/planner").mkdir(parents=True)
+    (tmp_path / "squad/agents/planner/memory.md").write_text("Mine.\n")
+    made = cli("restore", tmp_path / "squad", "--json").document
+    assert (made["schema_version"], made["layout"], made["trusted"]) == (1, "squad", True)
+    assert "agents/developer/memory.md" in made["created"]
+    assert "agents/planner/memory.md" in made["kept"]
+    assert (tmp_path / "squad/agents/planner/memory.md").read_text() == "Mine.\n"
+    assert "kept  agents/planner/memory.md" in cli("restore", tmp_path / "squad").text
+
+
+def test_restore_brings_back_what_settings_say(cli, tmp_path):
+    cli("init", "--layout", "nexo", tmp_path / "kate")
+    (tmp_path / "kate/SOUL.md").unlink()
+    assert cli("restore", tmp_path / "kate", "--json").document["created"] == ["SOUL.md"]
+    assert cli("restore", cwd=tmp_path / "kate").code == 0
+
+
+def test_restore_of_what_has_no_manifest_is_not_found(cli, desk):
+    outcome = cli("restore", desk, "--json")
+    assert (outcome.code, outcome.error["code"]) == (3, "no_manifest")
+    assert list(desk.path.iterdir()) == []
+
+
+def test_restore_from_a_damaged_manifest_changes_nothing(cli, desk):
+    desk.put({".squad-config.json": "{"})
+    before = desk.snapshot()
+    outcome = cli("restore", desk, "--json")
+    assert (outcome.code, outcome.error["code"]) == (2, "bad_manifest")
+    assert desk.snapshot() == before
+
+
 def test_sensitive_settings_of_a_stranger_are_ignored_and_named(cli, desk):
     desk.put({"carrel.yaml": HOSTILE, "AGENTS.md": "Be brief.\n"})
     shown = cli("-C", desk, "config", "show", "--json").document
@@ -144,7 +248,7 @@ def test_trust_lets_sensitive_settings_count(cli, desk):
     desk.put({"carrel.yaml": HOSTILE})
     (desk / "inner").mkdir()
     trusted = cli("trust", desk, "--json")
-    assert trusted.document == {"directory": str(desk.path), "trusted": True}
+    assert trusted.document == {"schema_version": 1, "directory": str(desk.path), "trusted": True}
     assert value(cli, desk, "agents.kate.profile")["value"] == "somebody-else"
 
 

@@ -7,6 +7,9 @@ import sqlite3
 
 import pytest
 
+from carrel import Workspace
+from carrel.workspace.scope import HiddenByScope
+
 READING = [
     ["context", "show"],
     ["context", "show", "--session", "s1", "--query", "Hello"],
@@ -26,7 +29,9 @@ def watch(event, args):
     elif event == "open" and isinstance(args[0], (str, bytes)):
         writes = isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         seen.append(["write" if writes else "read", os.fsdecode(args[0])])
-    elif event in ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod"):
+    elif event in ("os.rename", "os.link", "os.symlink"):
+        seen.extend([event, os.fsdecode(path)] for path in args[:2])
+    elif event in ("os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.chmod"):
         seen.append([event, repr(args)])
 from carrel.cli.main import run
 sys.addaudithook(watch)
@@ -102,6 +107,14 @@ def test_an_odd_folder_of_ours_in_a_stranger_s_workspace_is_treated_as_absent(cl
     assert list(outside.iterdir()) == []
 
 
+@pytest.mark.parametrize("path", [".carrel/.gitignore", ".carrel/cache/tokens.db", ".Carrel/x"])
+def test_our_own_folder_is_not_for_shared_scope(cli, sample, path):
+    cli("trust", sample)
+    cli("-C", sample, "context", "report")
+    with Workspace.open(sample) as workspace, pytest.raises(HiddenByScope):
+        workspace.read(path, scope="shared")
+
+
 def odd(path, outside, kind):
     if kind == "file":
         path.write_text("x")
@@ -141,6 +154,29 @@ def test_a_database_that_is_a_link_is_not_written_through(cli, sample, tmp_path)
         (sample / ".carrel" / folder / name).symlink_to(outside / name)
     cli("-C", sample, "context", "report", "--json")
     cli("-C", sample, "context", "show", "--prepare", "--session", "s1", "--json")
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [".carrel/state", ".carrel/state/trash"])
+def test_a_trash_that_is_a_link_is_not_written_through(cli, sample, tmp_path, name):
+    cli("trust", sample)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (sample / name).parent.mkdir(parents=True)
+    (sample / name).symlink_to(outside)
+    outcome = cli("-C", sample, "files", "rm", "team.md", "--json")
+    assert (outcome.code, outcome.error["code"]) == (6, "link_outside")
+    assert list(outside.iterdir()) == []
+    assert (sample / "team.md").is_file()
+
+
+def test_a_detected_layout_needs_no_database(cli, desk, tmp_path):
+    desk.put({"SOUL.md": "Kind.\n", "IDENTITY.md": "- **Name:** Kate\n", "notes/2026-04-24.md": "- x\n"})
+    cli("trust", desk)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (desk / ".carrel").symlink_to(outside)
+    assert cli("-C", desk, "context", "report", "--json").document["layout"] == "nexo"
     assert list(outside.iterdir()) == []
 
 

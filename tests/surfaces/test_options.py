@@ -2,6 +2,8 @@
 
 import pytest
 
+from carrel.workspace.layout import LAYOUTS
+
 TWO_AGENTS = {
     "carrel.yaml": "layout: carrel\nagents:\n  - id: kate\n  - id: milo\n",
     "AGENTS.md": "Be brief.\n",
@@ -118,7 +120,7 @@ def test_an_unknown_layout_is_a_usage_error_that_lists_those_there_are(cli, tmp_
     outcome = cli("init", tmp_path / "new", "--layout", layout, "--json")
     assert outcome.code == 2
     assert outcome.error["code"] == "unknown_layout"
-    assert "carrel, astra, nexo" in outcome.error["hint"]
+    assert ", ".join(LAYOUTS) in outcome.error["hint"]
     assert not (tmp_path / "new").exists()
 
 

@@ -120,9 +120,10 @@ def test_a_file_in_the_place_of_the_home_is_a_typed_error(carrel, theirs):
     home = theirs.path.parent / "home"
     home.rmdir()
     home.write_text("x")
-    outcome = carrel("-C", theirs, "context", "report", "--json")
-    assert outcome.code == 1
-    assert str(home) in outcome.error["message"]
+    for words in (["-C", theirs, "context", "report"], ["trust", theirs], ["init", theirs]):
+        outcome = carrel(*words, "--json")
+        assert outcome.code == 1
+        assert str(home) in outcome.error["message"]
     assert home.read_text() == "x"
 
 

@@ -133,6 +133,7 @@ def test_a_pipe_gets_no_colours(process, sample):
 def test_a_terminal_gets_colours_unless_told_not_to(process, sample):
     assert b"\x1b[" in in_a_terminal(process, "-C", sample, "context", "report")
     assert b"\x1b" not in in_a_terminal(process, "-C", sample, "context", "report", NO_COLOR="1")
+    assert b"\x1b[" in in_a_terminal(process, "-C", sample, "context", "report", NO_COLOR="")
 
 
 def test_standard_error_gets_no_colours_that_standard_output_does_not(process, sample):
@@ -184,6 +185,7 @@ def test_a_full_disk_is_a_typed_failure(process, sample):
             check=False,
         )
     assert done.returncode == 1
+    assert done.stderr.count(b"\n") == 1
     assert b"No space left" in done.stderr
     assert b"Traceback" not in done.stderr
     assert b"Exception ignored" not in done.stderr
@@ -197,6 +199,40 @@ def test_no_standard_output_at_all_is_no_traceback(process, sample):
     )
     assert b"Traceback" not in done.stderr
     assert b"internal" not in done.stderr
+    assert done.returncode == 1
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "<&-"])
+def test_streams_that_are_closed_are_no_traceback(process, sample, closed):
+    sample.put({"team.md": "<!-- priority: soon -->\nTwo people.\n"})
+    command = f'exec "{process.script}" -C "{sample}" context show {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], env=process.environment({}), capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == (1 if closed.startswith(">") else 0)
+    assert b"Traceback" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *READING[:4],
+        ["config", "validate", "--json"],
+        ["health", "--json"],
+        ["--json", "context"],
+        ["--json", "frobnicate"],
+        ["--json", "--scope", "x", "health"],
+        ["context", "explain", "AGENTS.md", "--json"],
+        ["context", "diff", "--scopes", "--json"],
+        ["trust", "--json"],
+        ["init", "--json"],
+        ["restore", "--json"],
+    ],
+    ids=" ".join,
+)
+def test_every_document_says_its_version(cli, sample, words):
+    assert cli(*words, cwd=sample.path).document["schema_version"] == 1
 
 
 def test_bytes_that_are_no_text_may_be_a_query(process, sample):

@@ -21,7 +21,7 @@ def test_an_unknown_name_gets_the_default_window_and_is_an_estimate():
     assert not model.known
 
 
-@pytest.mark.parametrize("name", ["claude-opus-4", "gemini-2.5-pro", "grok-4"])
+@pytest.mark.parametrize("name", ["claude-opus-4", "gemini-2.5-pro", "grok-4", "gemma-3-27b", "gemma3:4b"])
 def test_makers_without_a_public_vocabulary_are_counted_as_an_estimate(name):
     model = describe_model(name)
     assert model.vocabulary == "o200k_base"
@@ -48,6 +48,8 @@ def test_case_and_provider_of_a_name_do_not_matter(name):
         ("ollama/llama3.1:8b", "llama3"),
         ("gpt-oss:20b", "gpt-oss"),
         ("anthropic/claude-sonnet-4:beta", "claude"),
+        ("openrouter/anthropic/claude-x:beta", "claude"),
+        ("deepseek/llama-3-70b", "llama3"),
     ],
 )
 def test_a_tag_after_the_name_does_not_hide_the_model(tagged, plain):

@@ -3,24 +3,39 @@
 import json
 
 import click
+from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
 from carrel.config import dump, effective
 from carrel.config.schema import json_schema
+from carrel.context.template import parse_template
 
 
 @click.group()
 @shared_options
 def config(_: Shared) -> None:
-    """Show, describe and check settings."""
+    r"""Show, describe and check settings.
+
+    \b
+    Examples:
+      carrel config show        every value in force, and where it comes from
+      carrel config validate    what is wrong, with its line
+      carrel config schema      for editors
+    """
 
 
 @config.command()
 @shared_options
 def show(shared: Shared) -> None:
-    """Print every value in force and where it comes from."""
-    with shared.open() as workspace:
+    r"""Print every value in force and where it comes from.
+
+    \b
+    Examples:
+      carrel config show
+      carrel -C my-agent config show --json
+    """
+    with shared.open(team=True) as workspace:
         in_force = workspace.config
     if shared.as_json:
         output.document(dump(in_force))
@@ -30,29 +45,40 @@ def show(shared: Shared) -> None:
     ]
     width = max(len(key) for key, _, _ in rows)
     for key, value, origin in rows:
-        source = output.styled(origin, dim=origin == "default", fg=None if origin == "default" else "green")
+        is_default = origin == "default"
+        source = output.styled(output.printable(origin), dim=is_default, fg=None if is_default else "green")
         output.line(f"{key:{width}}  {output.printable(value)}  ({source})")
-    for finding in in_force.findings:
-        output.line(f"{finding.severity}: {finding.message} {finding.hint}", to_stderr=True)
+    output.warnings(in_force.findings)
 
 
 @config.command()
 @shared_options
 def schema(_: Shared) -> None:
-    """Print the JSON Schema of carrel.yaml, for editors and checks."""
+    r"""Print the JSON Schema of carrel.yaml, for editors and checks.
+
+    \b
+    Examples:
+      carrel config schema > carrel.schema.json
+    """
     output.line(json.dumps(json_schema(), ensure_ascii=False, indent=2))
 
 
 @config.command()
 @shared_options
 def validate(shared: Shared) -> None:
-    """Check carrel.yaml; a wrong key or value is named with its line."""
-    with shared.open() as workspace:
-        findings = (*workspace.config.findings, *workspace.validate())
+    r"""Check carrel.yaml and the prompt templates in it; what is wrong is named with its line.
+
+    \b
+    Examples:
+      carrel config validate
+      carrel -C my-agent config validate --json
+    """
+    with shared.open(team=True) as workspace:
+        for agent in workspace.config.settings.agents:
+            parse_template(agent.system_prompt_template)
+        findings = (*workspace.config.findings, *workspace.validate(scope=shared.scope))
     if shared.as_json:
-        found = [{"code": f.code, "message": f.message, "hint": f.hint} for f in findings]
-        output.document({"valid": True, "findings": found})
+        output.document({"valid": True, "findings": to_builtins(findings)})
         return
     output.line("The settings are valid.")
-    for finding in findings:
-        output.line(f"{finding.severity}: {finding.message} {finding.hint}".rstrip())
+    output.warnings(findings)

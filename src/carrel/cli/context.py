@@ -1,4 +1,4 @@
-"""`carrel context show | report`."""
+"""`carrel context show | report | explain | diff`."""
 
 import shutil
 
@@ -31,13 +31,25 @@ _query = click.option("--query", metavar="TEXT", help="The user's message.")
 @context.command()
 @_session
 @_query
-@click.option("--format", "form", type=click.Choice(["text", "messages"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "messages"]),
+    default="text",
+    show_default=True,
+    help="For people, or as a JSON document.",
+)
 @click.option("--prepare", is_flag=True, help="Not only show: freeze the session and remember this call.")
 @shared_options
 def show(shared: Shared, session: str | None, query: str | None, form: str, *, prepare: bool) -> None:
-    """Print exactly what the model would read.
+    r"""Print exactly what the model would read.
 
     With --json or --format messages, as messages with the report; else as text with a line for each role.
+
+    \b
+    Examples:
+      carrel context show --query "Where were we?"
+      carrel context show --session s1 --prepare --json
     """
     assembly = _assemble(shared, session, query, for_real=prepare)
     if shared.as_json or form == "messages":
@@ -47,6 +59,7 @@ def show(shared: Shared, session: str | None, query: str | None, form: str, *, p
         )
     else:
         output.write(assembly.to_text())
+        output.warnings(assembly.report.warnings)
 
 
 @context.command()
@@ -55,7 +68,14 @@ def show(shared: Shared, session: str | None, query: str | None, form: str, *, p
 @click.option("--oneline", is_flag=True, help="One line, for a status bar.")
 @shared_options
 def report(shared: Shared, session: str | None, query: str | None, *, oneline: bool) -> None:
-    """Show how full the window is, with what, and what was cut, left out or hidden."""
+    r"""Show how full the window is, with what, and what was cut, left out or hidden.
+
+    \b
+    Examples:
+      carrel context report
+      carrel context report --oneline
+      carrel --scope shared context report --json
+    """
     account = _assemble(shared, session, query, for_real=False).report
     if shared.as_json:
         output.document(account.to_json())
@@ -72,8 +92,7 @@ def report(shared: Shared, session: str | None, query: str | None, *, oneline: b
     if account.prefix.changed_by:
         change = account.prefix.changed_by
         output.line(f"\nThe cached prefix broke at {output.printable(change.section)}: {change.cause}.")
-    for warning in account.warnings:
-        output.line(f"warning: {output.printable(warning.message)} [{warning.code}]", to_stderr=True)
+    output.warnings(account.warnings)
 
 
 @context.command(name="explain")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from carrel import plainyaml
 from carrel.app import Workspace
 from carrel.cli import output, picture
 from carrel.cli.options import Shared, shared_options
@@ -36,12 +37,18 @@ agents:
 @click.command()
 @shared_options
 def demo(shared: Shared) -> None:
-    """See Carrel at work on a sample workspace, in a temporary directory that is removed afterwards."""
+    r"""See Carrel at work on a sample workspace, in a temporary directory that is removed afterwards.
+
+    \b
+    Examples:
+      carrel demo
+    """
     del shared
     with tempfile.TemporaryDirectory(prefix="carrel-demo-") as folder:
         root = Path(folder) / "kate"
         # The demo must not touch its user's own settings, caches or memory.
         environ = {**os.environ, "CARREL_HOME": str(Path(folder) / "home")}
+        plainyaml.remember_in(Path(folder) / "home/cache/yaml")
         Workspace.init(root, layout="carrel", environ=environ)
         for path, text in SAMPLE.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -25,4 +25,4 @@ def show_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
         return
     output.line(f"error[{code}]: {output.printable(message)}", to_stderr=True)
     if hint:
-        output.line(f"  hint: {hint}", to_stderr=True)
+        output.line(f"  hint: {output.printable(hint)}", to_stderr=True)

@@ -1,5 +1,6 @@
 """`carrel files tree | cat | put | mv | rm`."""
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,8 @@ from carrel.cli.options import Shared, shared_options
 from carrel.errors import UsageError
 from carrel.files import READ_LIMIT
 from carrel.runtime.edit import ABSENT
-from carrel.runtime.explorer import Lasts, Node, NoSuchPath, Totals, exact_text
+from carrel.runtime.explorer import Lasts, Node, Totals
+from carrel.runtime.view import NoSuchPath, exact_text
 
 SCHEMA_VERSION = 1
 _LONGEST_BATCH = 1024
@@ -167,9 +169,13 @@ def rm(shared: Shared, path: str) -> None:
 def _stream(lines: Iterator[str]) -> None:
     """Write lines as they come: the first at once, later ones in growing batches."""
     size = 1
-    while batch := list(islice(lines, size)):
-        output.write("".join(f"{line}\n" for line in batch))
-        size = min(2 * size, _LONGEST_BATCH)
+    try:
+        while batch := list(islice(lines, size)):
+            output.write("".join(f"{line}\n" for line in batch))
+            size = min(2 * size, _LONGEST_BATCH)
+    except BrokenPipeError:
+        # Whoever read has seen enough, which is no failure; what is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _json_lines(steps: Iterable[tuple[Node, Lasts]], totals: Totals) -> Iterator[str]:

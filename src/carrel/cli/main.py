@@ -1,13 +1,14 @@
 """The command line: `carrel [-C DIR] [--agent ID] [--scope S] VERB`, and what becomes of errors."""
 
 import os
-import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 import click
 
 from carrel import __version__, plainyaml
+from carrel.cli import output
 from carrel.cli.errors import exit_code, show_error
 from carrel.cli.options import Shared, shared_options
 from carrel.config import user_directories
@@ -16,6 +17,7 @@ from carrel.errors import CarrelError
 # The module of a command is imported when the command runs, so that one verb does not pay for the others.
 _COMMANDS = {
     "init": ("carrel.cli.workspace", "Make a workspace, or add what one lacks."),
+    "restore": ("carrel.cli.workspace", "Bring back what a workspace's manifest says is there."),
     "trust": ("carrel.cli.workspace", "Let a workspace's own settings count in full."),
     "context": ("carrel.cli.context", "Show what the model would read, and why."),
     "skills": ("carrel.cli.skills", "List, show and check skills."),
@@ -66,12 +68,17 @@ def carrel(_: Shared) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; every failure is a typed message, never a traceback."""
-    plainyaml.remember_in(user_directories(os.environ).cache / "yaml")
     try:
+        with suppress(OSError):  # a home that cannot be found is told of where it is needed
+            plainyaml.remember_in(user_directories(os.environ).cache / "yaml")
         ended = carrel.main(args=list(arguments), prog_name="carrel", standalone_mode=False)
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read us has gone; there is nobody to tell
+    except output.ReaderGone:
+        output.give_up()
         return 0
+    except output.OutputFailed as error:
+        output.give_up()
+        show_error(error.code, error.message, error.hint, as_json=False)
+        return exit_code(error)
     except (click.Abort, KeyboardInterrupt):
         return 130
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback reaches a user
@@ -84,13 +91,15 @@ def _report(error: Exception, *, as_json: bool) -> int:
     if isinstance(error, CarrelError):
         show_error(error.code, error.message, error.hint, as_json=as_json)
         return exit_code(error)
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        error.show()
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and not as_json:
+        output.line(error.format_message(), to_stderr=True)
         return 2
     if isinstance(error, click.ClickException):
         context = error.ctx if isinstance(error, click.UsageError) else None
-        hint = f"`{context.command_path} --help` shows how." if context else ""
-        show_error("usage", error.format_message(), hint, as_json=as_json)
+        path = context.command_path if context else "carrel"
+        is_bare = isinstance(error, click.exceptions.NoArgsIsHelpError)
+        message = "Name a command." if is_bare else error.format_message()
+        show_error("usage", message, f"`{path} --help` shows how.", as_json=as_json)
         return 2
     show_error("internal", f"{type(error).__name__}: {error}", "Please report this.", as_json=as_json)
     return 1

@@ -9,6 +9,7 @@ import click
 from msgspec import Struct
 
 from carrel.app import Workspace, find_workspace
+from carrel.workspace.scope import parse_scope
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -24,11 +25,11 @@ class Shared(Struct):
     @property
     def root(self) -> Path:
         """The directory meant: the one named, else the workspace around the current directory."""
-        return Path(self.directory) if self.directory is not None else find_workspace(Path.cwd())
+        return Path(self.directory) if self.directory is not None else find_workspace()
 
-    def open(self) -> Workspace:
-        """Open the workspace that the options name."""
-        return Workspace.open(self.root, agent=self.agent)
+    def open(self, *, team: bool = False) -> Workspace:
+        """Open the workspace that the options name; as a `team`, an agent may be named and need not be."""
+        return Workspace.open(self.root, agent=self.agent, team=team and self.agent is None)
 
 
 _OPTIONS = (
@@ -43,11 +44,14 @@ def shared_options(command: Command) -> Command:
     """Give a command the shared options and pass what they say as its first argument."""
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        shared = click.get_current_context().ensure_object(Shared)
+        context = click.get_current_context()
+        shared = context.ensure_object(Shared)
         for name in ("directory", "agent", "scope", "as_json"):
             value = kwargs.pop(name)
             if value is not None:
                 setattr(shared, name, value)
+        if not isinstance(context.command, click.Group):  # what stands after the verb may still win
+            parse_scope(shared.scope)
         return command(shared, *args, **kwargs)
 
     wrapped: Any = update_wrapper(wrapper, command)

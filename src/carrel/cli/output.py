@@ -2,18 +2,52 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import IO, Any, cast
 
 import click
 from msgspec import json
 
+from carrel.errors import Unavailable
+from carrel.findings import Finding
+
+SCHEMA_VERSION = 1
+
+
+class ReaderGone(Exception):
+    """Whoever read standard output has enough; click would take a BrokenPipeError for a failure."""
+
+
+class OutputFailed(Unavailable):
+    """Standard output cannot be written, so that nobody learns the rest."""
+
+    code = "output_failed"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"Standard output cannot be written: {problem}.")
+
 
 def write(text: str, *, to_stderr: bool = False) -> None:
     """Write text as UTF-8 whatever the locale says; what is not Unicode becomes `?`."""
-    stream = sys.stderr if to_stderr else sys.stdout
-    stream.flush()
+    stream: IO[str] | None = sys.stderr if to_stderr else sys.stdout  # none where the shell closed it
     data = text.encode("utf-8", "replace")
+    if to_stderr:
+        with suppress(OSError, ValueError):  # there is nobody left to tell
+            _put(stream, data)
+        return
+    try:
+        _put(stream, data)
+    except BrokenPipeError:
+        raise ReaderGone from None
+    except (OSError, ValueError) as error:
+        raise OutputFailed(getattr(error, "strerror", None) or str(error)) from None
+
+
+def _put(stream: IO[str] | None, data: bytes) -> None:
+    if stream is None:
+        raise ValueError("it is closed")
+    stream.flush()
     buffer: IO[bytes] | None = getattr(stream, "buffer", None)
     if buffer is None:
         stream.write(data.decode())
@@ -22,15 +56,28 @@ def write(text: str, *, to_stderr: bool = False) -> None:
         buffer.flush()
 
 
+def give_up() -> None:
+    """Let go of what waits to be written, so that the interpreter does not try it again at its end."""
+    with suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
 def line(text: str = "", *, to_stderr: bool = False) -> None:
     """Write a line."""
     write(f"{text}\n", to_stderr=to_stderr)
 
 
 def document(data: Mapping[str, Any]) -> None:
-    """Write one JSON document, on several lines where somebody looks at it."""
-    text = json.encode(_unicode(data))
-    line((json.format(text, indent=2) if sys.stdout.isatty() else text).decode())
+    """Write one JSON document with its version, on several lines where somebody looks at it."""
+    text = json.encode(_unicode({"schema_version": SCHEMA_VERSION, **data}))
+    line((json.format(text, indent=2) if _is_terminal() else text).decode())
+
+
+def _is_terminal() -> bool:
+    stream: IO[str] | None = sys.stdout
+    return stream is not None and stream.isatty()
 
 
 def _unicode(value: Any) -> Any:
@@ -46,9 +93,16 @@ def _unicode(value: Any) -> Any:
 
 def styled(text: str, **style: Any) -> str:
     """Colour a text where somebody looks at it: on a terminal, and not against their wish."""
-    return click.style(text, **style) if sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
+    return click.style(text, **style) if _is_terminal() and not os.environ.get("NO_COLOR") else text
 
 
 def printable(name: str) -> str:
     """Show a name so that no character of it moves the cursor or hides another."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in name)
+
+
+def warnings(findings: Iterable[Finding]) -> None:
+    """Tell a person on standard error what they should know of what was printed."""
+    for finding in findings:
+        text = f"{finding.severity}: {printable(finding.message)} [{finding.code}]"
+        line(f"{text} {printable(finding.hint)}".rstrip(), to_stderr=True)

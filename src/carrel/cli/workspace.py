@@ -1,4 +1,6 @@
-"""`carrel init`, `carrel trust`, `carrel health`."""
+"""`carrel init`, `carrel restore`, `carrel trust`, `carrel health`."""
+
+from shlex import quote
 
 import click
 from msgspec import to_builtins
@@ -6,6 +8,7 @@ from msgspec import to_builtins
 from carrel.app import Workspace
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
+from carrel.making import Made
 from carrel.workspace.layout import LAYOUTS
 
 
@@ -16,7 +19,8 @@ from carrel.workspace.layout import LAYOUTS
 def init(shared: Shared, directory_argument: str | None, layout: str) -> None:
     r"""Make a workspace in DIR, or add what the one there lacks.
 
-    A file that exists is never overwritten.
+    A file that exists is never overwritten. Settings that were there before are trusted only if they name
+    no models, paths or commands.
 
     \b
     Examples:
@@ -24,31 +28,45 @@ def init(shared: Shared, directory_argument: str | None, layout: str) -> None:
       carrel init --layout nexo kate
     """
     directory = directory_argument or shared.directory or "."
-    made = Workspace.init(directory, layout=layout)
-    if shared.as_json:
-        output.document({"directory": directory, **to_builtins(made)})
-        return
-    for path in made.created:
-        output.line(f"  {output.styled('made', fg='green')}  {path}")
-    for path in made.kept:
-        output.line(f"  {output.styled('kept', fg='yellow')}  {path}")
-    output.line(f"\nNext: carrel -C {directory} context report")
+    _show(Workspace.init(directory, layout=layout), directory, as_json=shared.as_json)
+
+
+@click.command()
+@click.argument("directory_argument", metavar="[DIR]", required=False)
+@shared_options
+def restore(shared: Shared, directory_argument: str | None) -> None:
+    r"""Bring back what DIR should hold by its own manifest: .squad-config.json, else carrel.yaml.
+
+    What is missing is made; a file that exists is never overwritten.
+
+    \b
+    Examples:
+      carrel restore my-squad
+      carrel restore --json
+    """
+    directory = directory_argument or str(shared.root)
+    _show(Workspace.restore(directory), directory, as_json=shared.as_json)
 
 
 @click.command()
 @click.argument("directory_argument", metavar="[DIR]", required=False)
 @shared_options
 def trust(shared: Shared, directory_argument: str | None) -> None:
-    """Let the settings in DIR name models, paths and commands.
+    r"""Let the settings in DIR name models, paths and commands.
 
     Read its carrel.yaml first. Trust ends by itself when one of those settings changes.
+
+    \b
+    Examples:
+      carrel trust my-agent
+      carrel trust
     """
     directory = directory_argument or shared.root
     Workspace.trust(directory)
     if shared.as_json:
         output.document({"directory": str(directory), "trusted": True})
     else:
-        output.line(f"Trusted: {directory}")
+        output.line(f"Trusted: {output.printable(str(directory))}")
 
 
 @click.command()
@@ -56,15 +74,17 @@ def trust(shared: Shared, directory_argument: str | None) -> None:
 def health(shared: Shared) -> None:
     r"""Look a workspace over: size, structure, and what a person should know.
 
+    In shared scope nothing is said of private files but that they are counted.
+
     \b
     Examples:
       carrel health
       carrel -C my-agent health --json
     """
     with shared.open() as workspace:
-        found = workspace.health()
+        found = workspace.health(scope=shared.scope)
     if shared.as_json:
-        output.document({"schema_version": 1, **found.to_json()})
+        output.document(found.to_json())
         return
     whole = output.styled("whole", fg="green") if found.structure_valid else output.styled("broken", fg="red")
     output.line(f"{found.files:,} files · {found.total_bytes:,} bytes · structure {whole}")
@@ -75,4 +95,22 @@ def health(shared: Shared) -> None:
         severity = output.styled(f"{finding.severity:7}", fg=colours[finding.severity])
         output.line(f"  {severity} {output.printable(finding.message)} [{finding.code}]")
         if finding.hint:
-            output.line(f"          {finding.hint}")
+            output.line(f"          {output.printable(finding.hint)}")
+
+
+def _show(made: Made, directory: str, *, as_json: bool) -> None:
+    """Tell what was made, what was kept, whether the whole is trusted, and what to do next."""
+    step = f"carrel trust {quote(directory)}"
+    if as_json:
+        hint = "" if made.trusted else f"Read its settings, then: {step}"
+        output.document({"directory": directory, **to_builtins(made), "hint": hint})
+        return
+    for path in made.created:
+        output.line(f"  {output.styled('made', fg='green')}  {output.printable(path)}")
+    for path in made.kept:
+        output.line(f"  {output.styled('kept', fg='yellow')}  {output.printable(path)}")
+    agent = f" --agent {quote(made.agents[0])}" if len(made.agents) > 1 else ""
+    output.line(f"\nNext: carrel -C {output.printable(quote(directory))}{agent} context report")
+    if not made.trusted:
+        output.warnings(made.findings)
+        output.line(f"Not trusted. Read its settings, then: {output.printable(step)}", to_stderr=True)

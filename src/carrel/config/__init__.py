@@ -67,7 +67,7 @@ class UnreadableConfig(Unavailable):
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
             f"{path} cannot be read: {problem}.",
-            hint="Put a regular file there, or move what is there away; CARREL_HOME says where it is looked for.",
+            hint="Put a regular file there, or move it away; CARREL_HOME says where to look.",
         )
 
 

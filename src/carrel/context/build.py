@@ -13,7 +13,7 @@ from carrel.context.render import escaper, one_line, wrap
 from carrel.context.report import Row
 from carrel.context.rulers import Ruler, ruler_for
 from carrel.context.section import JOINT, Section
-from carrel.context.select import Selection, find_identity
+from carrel.context.select import Selection, additional_tags, find_identity
 from carrel.context.sources import select
 from carrel.context.template import Values
 from carrel.context.truncate import Marker
@@ -22,7 +22,7 @@ from carrel.findings import Finding
 from carrel.settings import AgentSettings, Settings
 from carrel.workspace.counts import TokenCounts
 from carrel.workspace.document import Documents, Reading
-from carrel.workspace.ignore import find_rules
+from carrel.workspace.ignore import IGNORE_FILE, find_rules
 from carrel.workspace.layout import Layout, MessageSpec
 from carrel.workspace.namespace import namespace_of
 from carrel.workspace.scope import Privacy, Scope, private_identities
@@ -84,12 +84,13 @@ def build(
     """Return a message, and everything that was looked at to make it."""
     selection = _selection(ground, inputs, rendered)
     sections = [_measured(ground, section) for section in select(selection, spec.parts)]
+    tags = (*ground.layout.tags, *additional_tags(selection))
     hidden = 0
     if inputs.scope is Scope.SHARED:
-        everything = _fit(ground, spec, sections, budget)
+        everything = _fit(ground, spec, sections, budget, tags)
         hidden = selection.withheld + sum(section.private and section.kept for section in everything)
         sections = [section for section in sections if not section.private]
-    fitted = _framed(spec, _fit(ground, spec, sections, budget))
+    fitted = _framed(spec, _fit(ground, spec, sections, budget, tags))
     texts, rows = _render(ground, spec, fitted)
     for_owner = () if inputs.scope is Scope.SHARED else selection.private_warnings
     built = Built(
@@ -106,6 +107,7 @@ def _selection(ground: Ground, inputs: Inputs, rendered: frozenset[str]) -> Sele
     reading = ground.documents.reading()
     privacy = Privacy(ground.layout, lambda: private_identities(reading, ground.layout))
     hidden_by = privacy if inputs.scope is Scope.SHARED else None
+    rules = find_rules(reading)
     name = agent_name(ground, find_identity(reading, ground.layout, hidden_by).name)
     return Selection(
         layout=ground.layout,
@@ -115,10 +117,14 @@ def _selection(ground: Ground, inputs: Inputs, rendered: frozenset[str]) -> Sele
         namespaces=ground.namespaces.reading(),
         namespace=namespace_of(ground.agent, name, ground.location),
         privacy=privacy,
-        ignored=find_rules(reading),
+        ignored=rules,
         values=_values(ground, inputs, name),
         facts=_facts(ground, inputs, name),
         rendered=set(rendered),
+        warnings=[
+            Finding(code="ignore_rule", message=f"{IGNORE_FILE}: {problem}.", path=IGNORE_FILE)
+            for problem in rules.problems
+        ],
     )
 
 
@@ -166,11 +172,11 @@ def _measured(ground: Ground, section: Section) -> Section:
 
 
 def _fit(
-    ground: Ground, spec: MessageSpec, sections: Sequence[Section], budget: Budget
+    ground: Ground, spec: MessageSpec, sections: Sequence[Section], budget: Budget, tags: tuple[str, ...]
 ) -> tuple[Section, ...]:
     layout, ruler = ground.layout, ground.ruler
-    marker = Marker(pattern=layout.marker, before=layout.before_marker, may_lack=layout.bare_cut)
-    escape = escaper(layout.tags)
+    marker = Marker(pattern=layout.marker, before=layout.before_marker, may_lack=layout.bare_cut, tags=tags)
+    escape = escaper(tags)
     if spec.total == "memory":
         budget = replace(budget, total=budget.memory)
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from carrel.context.render import escaper
 from carrel.workspace.layout import Keep
 
 NEWLINE = "\n"
@@ -32,6 +33,8 @@ class Marker(Struct, frozen=True, kw_only=True):
     """Parts the marker from the text it ends."""
     may_lack: bool = False
     """Where the marker does not fit, the text may be cut without one."""
+    tags: tuple[str, ...] = ()
+    """What the text was escaped for: what is left of it must not read as one of these either."""
 
     def text(self, *, path: str, kept: int, whole: int, limit: int) -> str:
         """Return the marker's own line."""
@@ -56,6 +59,8 @@ def cut(text: str, limit: int, ruler: Measure, *, keep: Keep, marker: Marker, pa
     covered = ruler.spans(text, keep) if room > 0 else None
     while covered and room > 0:
         start, end = _place(text, covered(room), keep)
+        if keep == "head":
+            end = len(text[: _unforged(text, end, marker.tags, marker.before + reserved)].rstrip())
         if start >= end:
             break
         finished = finish(text, (start, end), ruler, keep=keep, marker=marker, path=path, limit=limit)
@@ -63,7 +68,7 @@ def cut(text: str, limit: int, ruler: Measure, *, keep: Keep, marker: Marker, pa
         if excess <= 0:
             return Cut(text=finished, spans=((start, end),))
         room -= excess
-    return _bare(text, limit, ruler, keep) if marker.may_lack else None
+    return _bare(text, limit, ruler, keep, marker.tags) if marker.may_lack else None
 
 
 def finish(
@@ -81,6 +86,11 @@ def cut_middle(text: str, limit: int, *, marker: Marker, path: str) -> Cut | Non
     if room < 9:  # noqa: PLR2004 - below that one of the two ends would be empty
         return None
     head, tail = 7 * room // 9, 2 * room // 9
+    if marker.tags:  # else nothing was escaped, and the cut is exact
+        head = _unforged(text, _outside_entity(text, head, -1), marker.tags, NEWLINE + marker.pattern)
+        tail = len(text) - _outside_entity(text, len(text) - tail, +1)
+    if not head or not tail:
+        return None
     line = marker.text(path=path, kept=head + tail, whole=len(text), limit=limit)
     spans = ((0, head), (len(text) - tail, len(text)))
     return Cut(text=f"{text[:head]}\n{line}\n{text[-tail:]}", spans=spans)
@@ -90,23 +100,41 @@ def cut_exactly(text: str, room: int, *, marker: Marker, path: str) -> Cut:
     """Keep exactly the first characters that fit beside the marker; the marker alone where none do."""
     line = marker.text(path=path, kept=0, whole=len(text), limit=room)
     kept = _outside_entity(text, room - len(marker.before) - len(line), -1)
+    kept = _unforged(text, kept, marker.tags, marker.before + line) if kept > 0 else 0
     if kept <= 0:
         return Cut(text=line, spans=())
     return Cut(text=f"{text[:kept]}{marker.before}{line}", spans=((0, kept),))
 
 
-def _bare(text: str, limit: int, ruler: Measure, keep: Keep) -> Cut | None:
+def _bare(text: str, limit: int, ruler: Measure, keep: Keep, tags: tuple[str, ...]) -> Cut | None:
     """Keep the characters that fit at one end, without a marker."""
     room = limit
     covered = ruler.spans(text, keep) if room > 0 else None
     while covered and room > 0 and (count := covered(room)):
-        span = (0, count) if keep == "head" else (len(text) - count, len(text))
+        span = (0, _unforged(text, count, tags, "")) if keep == "head" else (len(text) - count, len(text))
         kept = text[span[0] : span[1]]
+        if not kept:
+            break
         excess = ruler.size(kept) - limit
         if excess <= 0:
             return Cut(text=kept, spans=(span,), marked=False)
         room -= excess
     return None
+
+
+def _unforged(text: str, end: int, tags: tuple[str, ...], following: str) -> int:
+    """Move the end of a head back before a `<` that would begin a tag now that its word is cut short.
+
+    `</document9` is no tag and needs no escape, but cut after `</document` it is one. Only the last `<` can
+    be affected: between it and the end of a tag there is no other.
+    """
+    escape = escaper(tags)
+    while tags and (start := text.rfind("<", 0, end)) != -1:
+        remainder = text[start:end] + following
+        if escape(remainder)[:1] == remainder[:1]:
+            break
+        end = start
+    return end
 
 
 def _place(text: str, covered: int, keep: Keep) -> tuple[int, int]:

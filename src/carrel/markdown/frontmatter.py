@@ -24,7 +24,6 @@ KEYS = ("priority", "tags", "scope")
 _BLOCK_LIMIT = 65_536
 _MOST_PROBLEMS = 3
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
-_BEGINS_COMMENT = re.compile(r"<!--[ \t]*+(?:priority|tags|scope)[ \t]*+:", re.IGNORECASE)
 _SAYS_SCOPE = re.compile(r"""(?:^|[{,])[ \t]*+["']?scope["']?[ \t]*+:""", re.MULTILINE | re.IGNORECASE)
 _NEEDS_NO_QUOTES = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?: [A-Za-z0-9_-]+)*")
 _NOT_TEXT = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
@@ -119,17 +118,23 @@ def _split(text: str) -> tuple[Fields, int, list[str]]:
 
 
 def _comments(text: str, problems: list[str]) -> tuple[Fields, int]:
-    """Return the fields of the comments at the start, and the characters that these take."""
+    """Return the fields of the comments at the start, and the characters that these take.
+
+    They are front matter as far as they go, but beyond the limit they no longer count.
+    """
     fields: Fields = {}
     position = 0
-    while (end := text.find("\n", position, _BLOCK_LIMIT)) != -1 or len(text) <= _BLOCK_LIMIT:
-        found = _comment(text[position:] if end == -1 else text[position:end])
+    while position < len(text):
+        end = text.find("\n", position)
+        end = len(text) if end == -1 else end
+        found = _comment(text[position:end])
         if found is None:
-            return fields, position
-        fields[found[0]] = found[1]
-        position = len(text) if end == -1 else end + 1
-    if _BEGINS_COMMENT.match(text, position):
-        problems.append("its comments run on beyond 64 KB; the rest is text, and it is taken as private")
+            break
+        if end <= _BLOCK_LIMIT:
+            fields[found[0]] = found[1]
+        position = min(end + 1, len(text))
+    if position > _BLOCK_LIMIT + 1:
+        problems.append("its comments run on beyond 64 KB; those do not count, and it is taken as private")
         fields["scope"] = "private"
     return fields, position
 

@@ -14,7 +14,7 @@ from carrel.files import Content, FileStore, Stale, show
 from carrel.files.disk import Disk, typed_failures
 from carrel.files.local import LocalFiles
 from carrel.files.paths import new_name
-from carrel.runtime.explorer import BARE, NoSuchPath, View, fetch, spelled
+from carrel.runtime.view import BARE, NoSuchPath, View, fetch, spelled
 from carrel.workspace.scope import HiddenByScope, is_own
 
 ABSENT = "absent"
@@ -98,7 +98,7 @@ def put(files: FileStore, path: str, data: bytes, *, expect: str | None = None, 
 def move(files: FileStore, source: str, target: str, *, view: View = BARE) -> Moved:
     """Give a file another path, which must be free; at every moment one of the two has the bytes.
 
-    The copy is durable before the original goes. If the original cannot go, the copy goes instead.
+    The copy is durable before the original goes. If the original stays, the copy goes.
     """
     source = _changeable(source)
     if target.endswith("/"):
@@ -110,8 +110,10 @@ def move(files: FileStore, source: str, target: str, *, view: View = BARE) -> Mo
     try:
         files.remove(source, expect=content.digest)
     except CarrelError:
+        # A removal may fail after the name has gone: then the copy is all there is.
         with suppress(CarrelError):
-            files.remove(target, expect=content.digest)
+            if files.read(source) is not None:
+                files.remove(target, expect=content.digest)
         raise
     return Moved(path=source, target=target, digest=content.digest)
 

@@ -1,21 +1,35 @@
 """Health: how large a workspace is, whether its structure is whole, and what a person should look at."""
 
 import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct, to_builtins
 
+from carrel.context.build import Ground
 from carrel.context.report import Report, Row
+from carrel.context.select import find_identity
 from carrel.files import Entry, FileStore, walk
 from carrel.findings import Finding
+from carrel.runtime import roster
+from carrel.workspace.document import Reading
 from carrel.workspace.identity import Identity
 from carrel.workspace.layout import Layout
+from carrel.workspace.scope import Privacy, Scope, private_identities
 
 NOT_COUNTED = (".git", ".carrel")
 LONG_SOUL = 2_000
 LONG_PROMPT = 4_000
+_OF_FILES = ("document", "notebook", "journal", "knowledge")
+_WITHOUT_BYTES = ("special_file", "link_outside", "link_loop", "not_directory")
+_UNITS = {"chars/4": "tokens of four characters"}
+
+Visible = Callable[[str], bool]
+
+
+def _anything(path: str) -> bool:
+    del path
+    return True
 
 
 class Health(Struct, frozen=True, kw_only=True):
@@ -31,22 +45,56 @@ class Health(Struct, frozen=True, kw_only=True):
         return to_builtins(self)
 
 
-def examine(
-    files: FileStore, layout: Layout, report: Report, identity: Identity, known: Iterable[Finding]
-) -> Health:
-    """Look a workspace over: its files, its structure, and what the last report says of them."""
-    missing = missing_files(files, layout)
-    total, count, noticed = _look_at_files(files)
-    findings = (*missing, *noticed, *_placeholders(layout, identity), *known, *_from_report(report))
-    structure = not missing and not any(finding.severity == "error" for finding in findings)
+def examine(files: FileStore, ground: Ground, report: Report, scope: Scope) -> Health:
+    """Look a workspace over: its files, its structure, and what a report for this scope says of them.
+
+    Files that the scope may not see are counted, and nothing is said of them.
+    """
+    reading = ground.documents.reading()
+    hidden_by = _privacy(ground, reading) if scope is Scope.SHARED else None
+    visible = visible_to(ground, scope)
+    total, count, noticed = _look_at_files(files, visible)
+    found = (
+        *missing_files(files, ground.layout, visible),
+        *noticed,
+        *_unlisted(ground.layout, reading, visible),
+        *_placeholders(ground.layout, find_identity(reading, ground.layout, hidden_by)),
+        *roster.notice(ground, reading, scope),
+        *_from_report(report, lambda row: _whole(ground, reading, row)),
+    )
+    is_whole = not missing_files(files, ground.layout)
+    structure = is_whole and not any(finding.severity == "error" for finding in found)
     return Health(
-        total_bytes=total, files=count, structure_valid=structure, findings=tuple(dict.fromkeys(findings))
+        total_bytes=total, files=count, structure_valid=structure, findings=tuple(dict.fromkeys(found))
     )
 
 
-def missing_files(files: FileStore, layout: Layout) -> tuple[Finding, ...]:
+def visible_to(ground: Ground, scope: Scope) -> Visible:
+    """Return the test for what a listener may be told of by name; the name of a folder may end with "/".
+
+    What may say that it is private, and cannot be asked, is not told of.
+    """
+    if scope is Scope.MAIN:
+        return _anything
+    reading = ground.documents.reading()
+    privacy = _privacy(ground, reading)
+
+    def is_visible(path: str) -> bool:
+        if privacy.covers_name(path):
+            return False
+        document = reading.document(path.rstrip("/"))
+        if document is None or document.problem in _WITHOUT_BYTES:
+            return True
+        if document.problem == "directory":
+            return not privacy.covers_folder(path, path)
+        return document.problem is None and not privacy.covers_document(document)
+
+    return is_visible
+
+
+def missing_files(files: FileStore, layout: Layout, visible: Visible = _anything) -> tuple[Finding, ...]:
     """Return what the layout cannot do without and the directory does not have."""
-    paths = [path.rstrip("/") for path in layout.requires]
+    paths = [path.rstrip("/") for path in layout.requires if visible(path)]
     absent = (path for path, stamp in zip(paths, files.stamps(paths), strict=True) if stamp is None)
     return tuple(
         Finding(
@@ -59,20 +107,44 @@ def missing_files(files: FileStore, layout: Layout) -> tuple[Finding, ...]:
     )
 
 
-def _look_at_files(files: FileStore) -> tuple[int, int, list[Finding]]:
+def _privacy(ground: Ground, reading: Reading) -> Privacy:
+    return Privacy(ground.layout, lambda: private_identities(reading, ground.layout))
+
+
+def _whole(ground: Ground, reading: Reading, row: Row) -> int | None:
+    """Return the size of what a section was cut from, in the layout's unit; none where it is no file."""
+    document = reading.document(row.name) if row.kind in _OF_FILES else None
+    return ground.ruler.size(document.text) if document and document.text else None
+
+
+def _look_at_files(files: FileStore, visible: Visible) -> tuple[int, int, list[Finding]]:
     total = count = 0
     noticed: list[Finding] = []
-    names: Counter[str] = Counter()
+    names: dict[str, list[str]] = {}
     for entry in walk(files, skip=lambda entry: entry.path in NOT_COUNTED):
-        names[unicodedata.normalize("NFC", entry.path).casefold()] += 1
+        names.setdefault(unicodedata.normalize("NFC", entry.path).casefold(), []).append(entry.path)
         if entry.kind == "file":
             total += entry.size
             count += 1
-        else:
+        elif visible(entry.path):
             noticed.append(_odd_entry(entry))
-    twins = [name for name, times in names.items() if times > 1]
-    noticed.extend(_twin(name) for name in sorted(twins))
+    twins = sorted(paths for paths in names.values() if len(paths) > 1)
+    noticed.extend(_twin(paths[0]) for paths in twins if all(map(visible, paths)))
     return total, count, noticed
+
+
+def _unlisted(layout: Layout, reading: Reading, visible: Visible) -> Iterator[Finding]:
+    """Yield the layout's own folders that are something else, whether the prompt needs them or not."""
+    needed = [path for path in layout.requires if path.endswith("/")]
+    for folder in (*needed, f"{layout.journal.rstrip('/')}/" if layout.journal else ""):
+        name = folder.rstrip("/")
+        if name and visible(folder) and not reading.list(name) and name in reading.problems:
+            yield _unreadable(name, reading.problems[name])
+
+
+def _unreadable(name: str, reason: str | None) -> Finding:
+    message = f"{name} cannot be read ({reason}) and is not in the context."
+    return Finding(code="unreadable", path=name, message=message)
 
 
 def _odd_entry(entry: Entry) -> Finding:
@@ -108,22 +180,29 @@ def _placeholders(layout: Layout, identity: Identity) -> Iterator[Finding]:
         )
 
 
-def _from_report(report: Report) -> Iterator[Finding]:
+def _from_report(report: Report, whole: Callable[[Row], int | None]) -> Iterator[Finding]:
     for row in report.sections:
-        finding = _from_row(row)
+        finding = _cut(row, report.unit, whole(row)) if row.state == "truncated" else _from_row(row)
         if finding is not None:
             yield finding
     yield from report.warnings
 
 
+def _cut(row: Row, unit: str, whole: int | None) -> Finding:
+    """Say what is left of a section, in the unit of its limit."""
+    whole = row.raw_tokens if unit == "tokens" else whole
+    named = _UNITS.get(unit, unit)
+    share = (
+        f"{row.size:,} of {whole:,} {named} are shown" if whole else f"{row.size:,} {named} of it are shown"
+    )
+    message = f"{row.name} is cut: {share}."
+    return Finding(code="truncated", path=row.name, message=message, hint="Shorten or split it.")
+
+
 def _from_row(row: Row) -> Finding | None:
     match row.state, row.reason:
         case "unreadable", reason:
-            message = f"{row.name} cannot be read ({reason}) and is not in the context."
-            return Finding(code="unreadable", path=row.name, message=message)
-        case "truncated", _:
-            message = f"{row.name} is cut: {row.size:,} of its {row.raw_tokens:,} tokens are shown."
-            return Finding(code="truncated", path=row.name, message=message, hint="Shorten or split it.")
+            return _unreadable(row.name, reason)
         case "excluded", "total" | "no_room":
             message = f"{row.name} does not fit the budget and is not in the context."
             return Finding(code="left_out", path=row.name, message=message, hint="Shorten what comes before.")

@@ -27,7 +27,7 @@ Ignored = Callable[[str], bool]
 
 _MOST_PROBLEMS = 20
 _MOST_FOLDERS = 10_000
-_ANY_FOLDERS = "**"
+_ANY_FOLDERS = re.compile(r"\*\*+")
 
 
 class Rules:
@@ -161,7 +161,7 @@ def _parse(line: str) -> _Rule | None:
         raise _SkippedError("it names nothing")
     runs: list[list[Ignored]] = [[]]
     for name in pattern.split("/"):
-        if name == _ANY_FOLDERS and not anywhere:
+        if not anywhere and _ANY_FOLDERS.fullmatch(name):
             runs.append([])
         else:
             runs[-1].append(_name_test(name))

@@ -3,8 +3,10 @@
 A layout is data. Each YAML file in `layouts/` describes one system's workspace; one engine reads them all.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import Literal
 
 from msgspec import Struct, ValidationError, convert
@@ -23,6 +25,13 @@ Reload = Literal["turn", "session", "process"]
 Unit = Literal["tokens", "characters", "chars/4"]
 Overflow = Literal["exclude", "truncate", "rest"]
 Keep = Literal["head", "tail", "both"]
+
+_NONE: frozenset[str] = frozenset()
+_IN_MARKER = frozenset(("path", "name", "kept", "left", "whole", "limit"))
+_IN_TAGS = frozenset(("path", "name", "stem", "date", "title", "tag"))
+_IN_HIT = frozenset(("path", "line", "date", "text"))
+_IN_SESSION = frozenset(("date", "weekday", "time_zone", "session"))
+_IN_TEXT = _IN_SESSION | {"os", "location", "squad", "workspace", "agent", "agent_name"}
 
 
 class UnknownLayout(UsageError):
@@ -170,4 +179,41 @@ def parse_layout(text: str) -> Layout:
         raise BadLayout(str(error)) from None
     if not layout.marker.strip():
         raise BadLayout("a cut must be visible: `marker` is empty")
+    for problem in _problems(layout):
+        raise BadLayout(problem)
     return layout
+
+
+def _problems(layout: Layout) -> Iterator[str]:
+    """Yield what would fail only when a prompt is made, each with its place."""
+    yield from _unfilled("$.marker", layout.marker, _IN_MARKER)
+    for i, message in enumerate(layout.messages):
+        if not message.parts and not message.history:
+            yield f"a message has either parts or the history - at `$.messages[{i}]`"
+        for j, part in enumerate(message.parts):
+            for name, text, known in _texts(part):
+                yield from _unfilled(f"$.messages[{i}].parts[{j}].{name}", text, known)
+
+
+def _texts(part: Part) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Yield the texts of a part with their keys and the names that are filled in there."""
+    around = _NONE if part.kind in ("query", "recall", "session") else _IN_TAGS
+    yield "open", part.open, around
+    yield "close", part.close, around
+    yield "line", part.line, _IN_HIT
+    yield "date", part.date, frozenset(("date",))
+    for text in part.lead:
+        yield "lead", text, _NONE
+    for text in part.lines:
+        yield "lines", text, _IN_TEXT if part.kind == "text" else _IN_SESSION
+
+
+def _unfilled(place: str, text: str, known: frozenset[str]) -> Iterator[str]:
+    """Yield what in a text cannot be filled in: only plain `{name}`, without a form or a conversion."""
+    try:
+        for _, name, form, conversion in Formatter().parse(text):
+            if name is not None and (name not in known or form or conversion):
+                written = ", ".join(f"{{{each}}}" for each in sorted(known)) or "none"
+                yield f"{{{name[:40]}}} cannot be filled in; there is {written} - at `{place}`"
+    except ValueError:
+        yield f"a brace is not closed or not opened - at `{place}`"

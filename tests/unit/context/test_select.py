@@ -193,7 +193,7 @@ def test_a_bad_value_in_front_matter_is_warned_of(desk):
 
 def test_a_bad_value_in_the_front_matter_of_a_skill_is_warned_of(desk):
     assembly = desk({"skills/deploy/SKILL.md": "---\ndescription: [a\n---\nx"}).assemble()
-    assert "skill_front_matter" in codes(assembly)
+    assert "front_matter" in codes(assembly)
 
 
 def test_a_skill_that_is_ignored_does_not_disappear_in_silence(desk):

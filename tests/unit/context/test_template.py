@@ -29,6 +29,10 @@ def render(source: str, values=VALUES) -> str:
         ("Hi {{name}}!", "Hi Kate!"),
         ("{{ name }}{{name}}", "KateKate"),
         ("{{{name}}}", "Kate"),
+        ('{"a": {{name}}}', '{"a": Kate}'),
+        ("{{{name}}", "{Kate"),
+        ("{{name}}}}", "Kate}}"),
+        ("{{{{name}}}}", "{Kate}"),
         ("{{agent.displayName}}", "Kate"),
         ("{{list}}", "a, b"),
         ("{{empty}}{{none}}{{yes}}{{no}}{{agent}}", ""),
@@ -71,6 +75,10 @@ def test_every_construct_renders(source, text):
         ("a\n{{#each list}}\n- {{this}}\n{{/each}}\nc", "a\n- a\n- b\nc"),
         ("{{#if name}}\n{{#if yes}}\nx\n{{/if}}\n{{/if}}\ny", "x\ny"),
         ("a\n{{name}}\nc", "a\nKate\nc"),
+        ("a\n{{name}} {{#if name}}\nb{{/if}}", "a\nKate \nb"),
+        ("a\n{{! x }}{{! y }}\nc", "a\n\nc"),
+        ("a\n{{! x }}\n{{! y }}\nc", "a\nc"),
+        ("{{! x }} \t", ""),
     ],
 )
 def test_a_block_tag_alone_on_its_line_disappears_with_the_line(source, text):

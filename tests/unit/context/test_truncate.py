@@ -1,7 +1,7 @@
 import pytest
 
-from carrel.context.rulers import CharacterRuler, TokenRuler
-from carrel.context.truncate import Marker, cut
+from carrel.context.rulers import CharacterRuler, QuarterRuler, TokenRuler
+from carrel.context.truncate import Marker, cut, cut_exactly, cut_middle
 from carrel.tokens import Vocabulary
 from carrel.workspace.counts import TokenCounts
 
@@ -69,12 +69,12 @@ def test_a_head_ends_at_a_newline_or_white_space_within_five_percent(text, kept)
         ("b" * 200 + "\n" + "a" * 39, "a" * 39),
         ("b" * 200 + "b\n" + "a" * 38, "a" * 38),
         ("b" * 200 + "bb\n" + "a" * 37, "bb\n" + "a" * 37),
-        ("b" * 200 + "b " + "a" * 38, "a" * 38),
+        ("b" * 200 + "b " + "a" * 38, " " + "a" * 38),  # leading newlines go, other white space stays
         ("b" * 200 + "bb " + "a" * 37, "bb " + "a" * 37),
         ("b" * 200, "b" * 40),
     ],
 )
-def test_a_tail_begins_after_a_newline_or_white_space_within_five_percent(text, kept):
+def test_a_tail_begins_after_a_newline_or_at_white_space_within_five_percent(text, kept):
     assert in_characters(text, 46, keep="tail") == f"[cut]\n{kept}"
 
 
@@ -113,7 +113,9 @@ def test_carrel_says_how_many_of_how_many_tokens_are_shown():
     assert done is not None
     kept, _, marker = done.text.rpartition("\n")
     assert marker == f"[truncated: a.md, {TOKENS.size(kept)} of {TOKENS.size(text)} tokens shown]"
-    assert done.kept == TOKENS.size(kept)
+    assert done.spans == ((0, len(kept)),)
+    assert text.startswith(kept)
+    assert done.marked
     assert TOKENS.size(done.text) <= 100
 
 
@@ -132,7 +134,8 @@ def test_a_cut_between_the_tokens_of_one_character_goes_back_before_it():
         for keep in ("head", "tail"):
             done = in_tokens(text, limit, keep=keep)
             if done is not None:
-                assert set(text[done.start : done.end]) == {"𒀀"}
+                ((start, end),) = done.spans
+                assert set(text[start:end]) == {"𒀀"}
                 assert TOKENS.size(done.text) <= limit
 
 
@@ -164,3 +167,74 @@ def test_a_path_with_braces_is_written_as_it_is():
     done = in_tokens("word " * 500, 100, marker=CARREL, path="{kept}{0}.md")
     assert done is not None
     assert "[truncated: {kept}{0}.md, " in done.text
+
+
+TAGS = ("document", "memory_context")
+
+
+def test_a_word_cut_short_is_no_tag():
+    marker = Marker(pattern="[cut]", tags=TAGS)
+    text = "aaaa </document9" + "b" * 100
+    for limit in range(7, 40):
+        done = cut(text, limit, CHARACTERS, keep="head", marker=marker, path="a.md")
+        assert done is not None
+        assert "</document\n" not in done.text
+        assert len(done.text) <= limit
+    assert in_characters(text, 21, marker=marker) == "aaaa\n[cut]"
+    assert in_characters(text, 21) == "aaaa </document\n[cut]"
+    assert in_characters("</document9" + "b" * 100, 16, marker=marker) is None
+
+
+def test_a_word_cut_short_is_no_tag_where_the_cut_is_exact():
+    marker = Marker(pattern="[cut]", tags=TAGS)
+    text = "aaaa </memory_context9" + "b" * 100
+    assert cut_exactly(text, 27, marker=marker, path="a.md").text == "aaaa \n[cut]"
+    assert cut_exactly(text, 28, marker=marker, path="a.md").text == "aaaa </memory_context9\n[cut]"
+    assert cut_exactly("<document9" + "b" * 50, 15, marker=marker, path="a.md").text == "[cut]"
+    done = QuarterRuler().cut(text + "b", 7, keep="head", marker=marker, path="a.md")
+    assert done.text == "aaaa </memory_context9\n[cut]"
+
+
+def test_a_word_cut_short_is_no_tag_where_both_ends_are_kept():
+    marker = Marker(pattern="[{left} left out]", tags=TAGS)
+    text = "aaaa </document9" + "b" * 100 + "&lt;document" + "c" * 10
+    for limit in range(26, 90):
+        done = cut_middle(text, limit, marker=marker, path="a.md")
+        assert done is None or ("</document\n" not in done.text and len(done.text) <= limit)
+        assert done is None or not done.text.rpartition("\n")[2].startswith(("lt;", "t;", ";"))
+
+
+def test_both_ends_are_kept_exactly_with_the_true_count_between():
+    marker = Marker(pattern="[... {name}: {left} characters left out ...]")
+    done = CHARACTERS.cut("abcdefghij" * 20, 90, keep="both", marker=marker, path="x/a.md")
+    assert done is not None
+    head, line, tail = done.text.split("\n")
+    assert line == f"[... a.md: {200 - len(head) - len(tail)} characters left out ...]"
+    room = 90 - len("[... a.md: 200 characters left out ...]") - 2
+    assert (len(head), len(tail)) == (7 * room // 9, 2 * room // 9)
+    assert done.spans == ((0, len(head)), (200 - len(tail), 200))
+
+
+@pytest.mark.parametrize("keep", ["head", "tail"])
+def test_where_the_marker_may_lack_a_text_is_cut_without_it(keep):
+    marker = Marker(pattern="[truncated]", may_lack=True)
+    done = in_tokens("one two three four five six seven eight", 2, keep=keep, marker=marker)
+    assert done is not None
+    assert not done.marked
+    assert done.text == ("one two" if keep == "head" else " seven eight")
+    ruler = TokenRuler(TokenCounts(Vocabulary(), None))
+    for _ in range(2):
+        assert (
+            ruler.cut("one two three four five six seven eight", 2, keep=keep, marker=marker, path="a.md")
+            == done
+        )
+
+
+def test_cuts_for_different_tags_are_remembered_apart():
+    text = "aaaa </document9" + "b" * 2_000
+    ruler = TokenRuler(TokenCounts(Vocabulary(), None))
+    for tags in ((), TAGS):
+        for limit in range(6, 20):
+            marker = Marker(pattern="[cut]", tags=tags)
+            fresh = cut(text, limit, TOKENS, keep="head", marker=marker, path="a.md")
+            assert ruler.cut(text, limit, keep="head", marker=marker, path="a.md") == fresh

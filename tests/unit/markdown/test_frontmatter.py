@@ -3,7 +3,7 @@ from time import process_time
 import pytest
 
 from carrel.errors import UsageError
-from carrel.markdown.frontmatter import Meta, parse, update
+from carrel.markdown.frontmatter import BadMeta, Meta, parse, update
 
 
 def test_comments_at_the_very_start_are_front_matter():
@@ -264,3 +264,118 @@ def test_update_keeps_a_document_readable_whatever_a_tag_contains(start, tag):
     parsed = parse(changed)
     assert parsed.body == "Text."
     assert parsed.meta.private == parse(text).meta.private
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\na: [1\nscope: private\n---\nText.",
+        "---\nscope: private\na: &x 1\n---\nText.",
+        '---\n"scope": private\na: 1\na: 2\n---\nText.',
+        "---\n  scope: private\n a: 1\n---\nText.",
+        "---\n{a: 1, scope: private\n---\nText.",
+        "---\nscope:private\n---\nText.",
+        "---\nscope: private\nText that was never parted from it.",
+        f"---\nscope: private\nnote: {'x' * 70_000}\n---\nText.",
+        "<!-- tags: a -->\n" * 5_000 + "<!-- scope: private -->\nText.",
+    ],
+)
+def test_what_cannot_be_read_but_speaks_of_a_scope_is_private(text):
+    parsed = parse(text)
+    assert parsed.meta.private
+    assert text.endswith(parsed.body)
+    assert parsed.problems
+    if text.startswith("---"):
+        assert parsed.body == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\na: [1\n---\nscope: private",
+        "---\n\nA rule above.\n\nscope: private",
+        "Text.\nscope: private",
+        "---\na: [1\nmicroscope: 3\n---\nText.",
+        "----\nscope: private\n---\nText.",
+    ],
+)
+def test_a_scope_outside_the_front_matter_hides_nothing(text):
+    parsed = parse(text)
+    assert not parsed.meta.private
+    assert parsed.body == text
+
+
+def test_comments_beyond_64_kilobytes_no_longer_count_and_hide_the_document():
+    line = "<!-- tags: a -->\n"
+    parsed = parse(line * 5_000 + "<!-- priority: 7 -->\n<!-- scope: shared -->\nText.")
+    assert parsed.meta == Meta(tags=("a",), private=True)
+    assert parsed.body == "Text."
+    assert any("64 KB" in problem for problem in parsed.problems)
+    within = 65_536 // len(line)
+    assert parse(line * within + "Text.") == parse(f"{line}Text.")
+    assert parse("<!-- a long note " + "x" * 70_000 + " -->\nText.").meta == Meta()
+
+
+def test_a_line_that_the_limit_cuts_short_closes_no_block():
+    start = "---\nnote: "
+    text = start + "x" * (65_536 - len(start) - 4) + "\n---- not the end\n---\nText."
+    assert text[:65_536].endswith("\n---")
+    assert parse(text).body == text
+
+
+def test_many_odd_tags_are_a_few_problems():
+    parsed = parse(f"---\ntags: [{', '.join(['1.5'] * 500)}]\n---\nx")
+    assert 0 < len(parsed.problems) < 6
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("Text.", {"tags": ("a --> b",)}),
+        ("Text.", {"tags": ("a\nb",)}),
+        ("Text.", {"tags": ("e, f",)}),
+        ("Text.", {"title": "T"}),
+        ("Text.", {"priority": "high"}),
+        ("Text.", {"scope": "secret"}),
+        ("---\nscope: private\na: [1\n---\nText.", {"priority": 1}),
+        ("---\nscope: private\na: [1\n---\nText.", {"scope": "shared"}),
+        (f"---\nnote: {'x' * 65_510}\n---\nText.", {"tags": ("a" * 50,)}),
+    ],
+)
+def test_what_would_not_be_read_back_is_refused(text, changes):
+    with pytest.raises(BadMeta) as error:
+        update(text, changes)
+    assert error.value.code == "bad_meta"
+    assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    "value", ["a: b", "# c", "true", "No", "~", "", "007", "1.5", "- d", "'e", '"f', "ü", "\t"]
+)
+def test_a_value_is_quoted_where_it_could_be_taken_for_something_else(value):
+    parsed = parse(update("---\nx: 1\n---\nText.", {"title": value}))
+    assert parsed.meta.extra == {"x": 1, "title": value}
+    assert parsed.body == "Text."
+
+
+def test_a_block_that_is_written_anew_keeps_all_that_it_says_and_can_be_updated_again():
+    text = (
+        "---\r\n{priority: 1, scope: private, more: [1, 2.5, true, ~, {a: 'b c'}], 'a: b': x}\r\n---\r\nText."
+    )
+    once = update(text, {"priority": 3, "tags": ("c", "d e")})
+    parsed = parse(once.replace("\r\n", "\n"))
+    assert parsed.meta == Meta(
+        priority=3,
+        tags=("c", "d e"),
+        private=True,
+        extra={"more": [1, 2.5, True, None, {"a": "b c"}], "a: b": "x"},
+    )
+    assert once.count("\n") == once.count("\r\n")
+    assert update(once, {"priority": 3, "tags": ("c", "d e")}) == once
+    assert update(once, {"priority": 4}) == once.replace("priority: 3", "priority: 4")
+
+
+def test_a_comment_that_ends_the_text_is_followed_by_another():
+    assert update("<!-- priority: 1 -->", {"tags": ("a",)}) == "<!-- priority: 1 -->\n<!-- tags: a -->"
+    text = "<!-- priority: 1 -->\r\n<!-- scope: private -->"
+    assert update(text, {"tags": ("a",)}) == f"{text}\r\n<!-- tags: a -->"

@@ -1,10 +1,12 @@
+import os
 import shutil
+from pathlib import Path
 
 import apsw
 import pytest
 
 from carrel.errors import Unavailable
-from carrel.records.database import Database, DatabaseUnavailable
+from carrel.records.database import Database, DatabaseUnavailable, NewerFormat
 
 FIRST = "CREATE TABLE one (x INTEGER) STRICT"
 SECOND = "CREATE TABLE two (y INTEGER) STRICT; INSERT INTO two VALUES (7)"
@@ -117,4 +119,100 @@ def test_a_cache_that_was_killed_and_then_damaged_begins_anew(tmp_path):
     database = Database(here / "x.db", (FIRST,), durable=False)
     database.rows("INSERT INTO one VALUES (2)")
     assert database.rows("PRAGMA integrity_check") == [("ok",)]
+    database.close()
+
+
+@pytest.mark.parametrize("link", ["own", "own/cache", "own/cache/x.db"])
+def test_no_link_below_a_directory_that_others_fill_is_followed(tmp_path, link):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    outside.mkdir()
+    (inside / link).parent.mkdir(parents=True)
+    (inside / link).symlink_to(outside / "x.db" if link.endswith("db") else outside)
+    for durable in (True, False):
+        with pytest.raises(DatabaseUnavailable, match=link):
+            Database(inside / "own/cache/x.db", (FIRST,), durable=durable, inside=inside)
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+def test_no_link_in_the_place_of_a_log_is_followed(tmp_path, suffix):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    outside.mkdir()
+    inside.mkdir()
+    (inside / f"x.db{suffix}").symlink_to(outside / "theirs")
+    with pytest.raises(DatabaseUnavailable):
+        Database(inside / "x.db", (FIRST,), durable=True, inside=inside)
+    assert list(outside.iterdir()) == []
+
+
+def test_the_directory_itself_may_be_reached_by_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    database = Database(tmp_path / "link/own/x.db", (FIRST,), durable=True, inside=tmp_path / "link")
+    assert tables(database) == {"one"}
+    database.close()
+
+
+def test_a_pipe_in_the_place_of_a_database_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "x.db")
+    with pytest.raises(DatabaseUnavailable):
+        Database(tmp_path / "x.db", (FIRST,), durable=True, inside=tmp_path)
+
+
+def test_a_name_that_is_no_text_can_be_a_database(tmp_path):
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9 %41?#")
+    path = Path(folder) / "x.db"
+    database = Database(path, (FIRST,), durable=True)
+    database.rows("INSERT INTO one VALUES (1)")
+    database.close()
+    assert path.is_file()
+    assert Database(path, (FIRST,), durable=True).rows("SELECT * FROM one") == [(1,)]
+
+
+def test_what_a_newer_carrel_left_in_the_log_stays_there(tmp_path):
+    """Whoever closes a database last moves its log into it, unless told not to."""
+    there, here = tmp_path / "there", tmp_path / "here"
+    there.mkdir()
+    running = apsw.Connection(str(there / "x.db"))
+    list(running.execute(f"PRAGMA journal_mode = WAL; {FIRST}; PRAGMA user_version = 99"))
+    list(running.execute("INSERT INTO one VALUES (1)"))
+    shutil.copytree(there, here)
+    running.close()
+    before = {path.name: path.read_bytes() for path in here.iterdir() if not path.name.endswith("-shm")}
+    with pytest.raises(NewerFormat):
+        Database(here / "x.db", (FIRST,), durable=True)
+    after = {path.name: path.read_bytes() for path in here.iterdir() if not path.name.endswith("-shm")}
+    assert after == before
+    assert len(before["x.db-wal"]) > 0
+
+
+def test_a_cache_whose_damage_shows_late_is_begun_anew_by_the_next_one(tmp_path):
+    path = tmp_path / "x.db"
+    database = Database(path, (FIRST,), durable=False)
+    with database.transaction():
+        for number in range(10_000):
+            database.rows("INSERT INTO one VALUES (?)", (number,))
+    database.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + os.urandom(len(whole) - 4096))
+    damaged = Database(path, (FIRST,), durable=False)
+    with pytest.raises(DatabaseUnavailable):
+        damaged.rows("SELECT sum(x) FROM one")
+    with pytest.raises(DatabaseUnavailable):
+        damaged.rows("SELECT 1")
+    damaged.close()
+    anew = Database(path, (FIRST,), durable=False)
+    assert anew.rows("SELECT count(*) FROM one") == [(0,)]
+    anew.close()
+
+
+def test_a_commit_that_fails_leaves_the_next_transaction_free(tmp_path):
+    path = tmp_path / "x.db"
+    database = Database(path, (FIRST, "CREATE TABLE child (x REFERENCES parent (x) DEFERRABLE INITIALLY DEFERRED); CREATE TABLE parent (x PRIMARY KEY)"), durable=True)  # fmt: skip
+    database.rows("PRAGMA foreign_keys = ON")
+    with pytest.raises(DatabaseUnavailable), database.transaction():
+        database.rows("INSERT INTO child VALUES (1)")
+    with database.transaction():
+        database.rows("INSERT INTO one VALUES (1)")
+    assert database.rows("SELECT x FROM one") == [(1,)]
     database.close()

@@ -14,7 +14,7 @@ from carrel.files.disk import Disk, ReadOnly
 from carrel.files.local import LocalFiles
 from carrel.files.paths import BadPath, NameTaken
 from carrel.runtime.edit import ABSENT, Reserved, Trash, discard, move, open_trash, put
-from carrel.runtime.explorer import NoSuchPath, View, look
+from carrel.runtime.view import NoSuchPath, View, look
 from carrel.testing import FaultyDisk
 from carrel.workspace.layout import load_layout
 from carrel.workspace.scope import HiddenByScope, Privacy, Scope

@@ -1,8 +1,11 @@
 import os
 import shutil
+import subprocess
+import sys
 
 import apsw
 import pytest
+from tests.conftest import WITHOUT_PRIVILEGE
 
 from carrel.findings import Finding
 from carrel.workspace.counts import NO_PLACE, TokenCounts
@@ -138,7 +141,7 @@ def test_a_damaged_file_is_not_replaced_in_silence(path):
     path.write_bytes(DAMAGE)
     counts = TokenCounts(Words(), path)
     use(counts)
-    assert codes(counts)
+    assert codes(counts) == ["cache_damaged"]
 
 
 def test_a_file_damaged_in_its_middle_costs_only_time(path):
@@ -196,14 +199,32 @@ def test_a_damaged_file_that_cannot_be_set_aside_costs_only_time(path):
     assert codes(counts) == ["cache_unavailable"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_file_that_may_not_be_written_costs_only_time(path):
+COUNT = """
+import sys
+from pathlib import Path
+from carrel.tokens import Vocabulary
+from carrel.workspace.counts import TokenCounts
+counts = TokenCounts(Vocabulary(), Path(sys.argv[1]))
+counted = counts.count("one two three")
+counts.flush()
+assert counts.count("one two three") == counted > 0
+counts.close()
+print([finding.code for finding in counts.findings])
+"""
+
+
+@pytest.mark.parametrize("closed", ["file", "folder", "both"])
+def test_a_file_that_may_not_be_written_costs_only_time(path, closed):
     TokenCounts(Words(), path).close()
-    path.chmod(0o400)
-    path.parent.chmod(0o500)
-    counts = TokenCounts(Words(), path)
-    use(counts)
+    if closed != "folder":
+        path.chmod(0o400)
+    if closed != "file":
+        path.parent.chmod(0o500)
+    child = [sys.executable, "-c", WITHOUT_PRIVILEGE, sys.executable, "-c", COUNT, str(path)]
+    done = subprocess.run(child, capture_output=True, text=True, timeout=60, check=False)
     path.parent.chmod(0o700)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "['cache_unavailable']\n"
 
 
 def test_a_folder_that_is_deleted_meanwhile_costs_only_time(path):

@@ -121,3 +121,19 @@ def test_whatever_is_written_a_value_is_one_line_and_never_a_placeholder(pieces)
         value = getattr(identity, field)
         assert value is None or (value.strip() and "\n" not in value)
         assert value is None or not (value.startswith("(") and value.endswith(")"))
+
+
+def test_a_fence_parts_a_field_from_what_follows():
+    identity = parse_identity("Name:\n```\nAda\n```\nKate")
+    assert identity.name is None
+    assert identity.prose
+
+
+def test_an_empty_fence_is_no_prose_and_another_kind_of_fence_does_not_close_it():
+    assert not parse_identity("Name: Kate\n```\n\n```").prose
+    assert parse_identity("```\n~~~\nName: Ada\n```\nName: Kate").name == "Kate"
+
+
+def test_a_placeholder_after_a_value_takes_nothing_away():
+    identity = parse_identity("Name: Kate\nName: (pick one)")
+    assert (identity.name, identity.placeholders) == ("Kate", ())

@@ -1,0 +1,187 @@
+"""Who looks at the files, and what there is for them to see: the owner's view and everybody else's.
+
+Scope is decided by `workspace.scope`; here its answer meets the bytes, so that what was asked about and
+what is shown are the same.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal, TypeVar
+
+from msgspec import Struct
+
+from carrel.context.report import Report, Row
+from carrel.errors import NotFound, Refused
+from carrel.files import Content, Entry, FileStore, Head, Heads, Unreadable, show
+from carrel.files.paths import parts
+from carrel.workspace.scope import FRONT_MATTER_BYTES, HiddenByScope, Privacy, Scope, says_private
+
+Standing = Literal["in", "cut", "out", "private"]
+Found = TypeVar("Found", Content, Head)
+
+_STANDINGS: dict[str, Standing] = {
+    "included": "in",
+    "truncated": "cut",
+    "excluded": "out",
+    "unreadable": "out",
+    "blocked": "out",
+    "hidden": "private",
+}
+# The kinds of sections that are called by a path; others have names of their own.
+_OF_FILES = frozenset({"document", "notebook", "layer", "journal", "knowledge", "skills"})
+
+
+class NoSuchPath(NotFound):
+    """There is nothing at this path."""
+
+    code = "no_such_path"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"There is no {show(path)}.", hint="`carrel files tree` shows what there is.")
+        self.path = path
+
+
+class BinaryFile(Refused):
+    """The file is no text that could be shown as it is."""
+
+    code = "binary_file"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{show(path)} is not UTF-8 text.",
+            hint="Open it with a program for its kind, or save it as UTF-8.",
+        )
+        self.path = path
+
+
+class Verdict(Struct, frozen=True, gc=False):
+    """What a report says of one path; no tokens where it did not count them for this file alone."""
+
+    state: Standing
+    reason: str | None
+    tokens: int | None
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """Who looks, beside which report.
+
+    In shared scope private files do not exist. The owner who looks at a report of shared scope sees them
+    marked "private".
+    """
+
+    verdicts: Mapping[str, Verdict] = {}
+    exact: bool = False
+    privacy: Privacy | None = None
+    hides: bool = False
+    """Whether private files are left out."""
+    marks: bool = False
+    """Whether private files are marked."""
+
+
+BARE = View()
+"""The owner's view without a report."""
+
+
+def look(privacy: Privacy, report: Report | None = None, scope: Scope = Scope.MAIN) -> View:
+    """Return the view of whoever is listening."""
+    verdicts = dict[str, Verdict]()
+    for row in report.sections if report else ():
+        for name, verdict in _verdicts(row):
+            verdicts.setdefault(name, verdict)
+    hides = scope is Scope.SHARED
+    marks = not hides and report is not None and report.scope == Scope.SHARED
+    exact = report is not None and report.tokens.exact
+    return View(verdicts=verdicts, exact=exact, privacy=privacy, hides=hides, marks=marks)
+
+
+def fetch(files: FileStore, path: str, *, view: View = BARE) -> Content | None:
+    """Return a file exactly as it is, if this view may see it; none when it is absent."""
+    path = spelled(path)
+    return looked_at(files, path, view, lambda: files.read(path))
+
+
+def exact_text(path: str, content: Content) -> str:
+    """Return a file's text with every byte accounted for, its byte order mark and newlines included."""
+    try:
+        text = content.data.decode()
+    except UnicodeDecodeError:
+        raise BinaryFile(path) from None
+    if "\0" in text:
+        raise BinaryFile(path)
+    return text
+
+
+def spelled(path: str) -> str:
+    """Return a path in its one spelling, "" for the root; any name that a listing showed is allowed."""
+    return "" if path in ("", ".", "./") else "/".join(parts(path))
+
+
+def is_private(files: FileStore, entry: Entry, view: View) -> bool:
+    """Tell whether shared scope must not know of an entry; a file is asked what it says itself."""
+    privacy = view.privacy
+    if privacy is None:
+        return False
+    if entry.kind == "directory":
+        return privacy.covers_folder(entry.path, entry.target)
+    if privacy.covers(entry.path, entry.target, entry.identity, entry.links):
+        return True
+    if entry.kind != "file":
+        return False  # it has no bytes to show, or to ask
+    try:
+        head = read_head(files, entry.path, FRONT_MATTER_BYTES)
+    except Unreadable:
+        return True  # it may say so, and nobody can tell
+    return head is None or says_private(head.data, is_whole=head.size <= FRONT_MATTER_BYTES)
+
+
+def looked_at(files: FileStore, path: str, view: View, read: Callable[[], Found | None]) -> Found | None:
+    """Return what was read if this view may see it; of what it may not, not even that it exists."""
+    privacy = view.privacy
+    if not view.hides or privacy is None:
+        return read()
+    if privacy.covers_name(path):
+        raise HiddenByScope(path)
+    try:
+        found = read()
+    except Unreadable as error:
+        if error.reason == "too_large" and isinstance(files, Heads):
+            looked_at(files, path, view, lambda: read_head(files, path, FRONT_MATTER_BYTES))
+        elif error.reason in ("permission", "io_error", "too_large"):
+            raise HiddenByScope(path) from None  # it may be private, and nobody can tell
+        raise
+    if found is None:
+        return None
+    beginning = found.data[:FRONT_MATTER_BYTES]
+    is_whole = len(beginning) == (found.size if isinstance(found, Head) else len(found.data))
+    is_covered = privacy.covers(path, found.target, found.identity, found.links)
+    if is_covered or says_private(beginning, is_whole=is_whole):
+        raise HiddenByScope(path)
+    return found
+
+
+def read_head(files: FileStore, path: str, size: int) -> Head | None:
+    """Return the start of a file, reading all of it where the store cannot do better."""
+    if isinstance(files, Heads):
+        return files.head(path, size)
+    content = files.read(path)
+    if content is None:
+        return None
+    return Head(
+        data=content.data[:size],
+        size=len(content.data),
+        modified_ns=0,
+        target=content.target,
+        identity=content.identity,
+        links=content.links,
+    )
+
+
+def _verdicts(row: Row) -> Iterator[tuple[str, Verdict]]:
+    """Yield the paths that a row speaks of; notebooks that are shown as one section have one row."""
+    if row.kind not in _OF_FILES or row.state == "missing":
+        return
+    is_counted = row.raw_tokens > 0 or row.reason == "empty"
+    state, reason = _STANDINGS[row.state], row.reason or None
+    yield row.name, Verdict(state, reason, row.raw_tokens if is_counted else None)
+    if row.kind == "layer" and ", " in row.name:
+        for name in row.name.split(", "):
+            yield name, Verdict(state, reason, None)
