@@ -80,9 +80,14 @@ class Workspace:
         layout: str | None = None,
         environ: Mapping[str, str] | None = None,
         team: bool = False,
+        lower: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Open a directory as it is, whichever system's workspace it holds; as a `team`, for no one agent."""
-        opened = open_directory(path, environ=os.environ if environ is None else environ, layout=layout)
+        """Open a directory as it is, whichever system's workspace it holds; as a `team`, for no one agent.
+
+        What is absent in it is read from the `lower` directory, which is never written.
+        """
+        environ = os.environ if environ is None else environ
+        opened = open_directory(path, environ=environ, layout=layout, lower=lower)
         chosen = AgentSettings(id=DEFAULT_AGENT) if team else pick_agent(opened.config.settings, agent)
         return cls(opened.moved_to(chosen.workspace), chosen)
 

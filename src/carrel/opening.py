@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from carrel.findings import Finding
 from carrel.records.database import find_link
 from carrel.settings import AgentSettings, Settings
 from carrel.workspace.detect import DEFAULT_LAYOUT, detect_layout
+from carrel.workspace.layout import load_layout
 from carrel.workspace.manifest import MANIFEST_FILE, MANIFEST_LIMIT, Manifest, parse_manifest
 
 STATE_FOLDER = ".carrel"
@@ -92,6 +94,8 @@ class Opened(Struct, frozen=True, kw_only=True):
     config: Config
     manifest: Manifest | None
     noticed: tuple[Finding, ...]
+    lower: FileStore | None = None
+    """What is read where this directory has nothing."""
 
     @property
     def places(self) -> Places:
@@ -103,15 +107,29 @@ class Opened(Struct, frozen=True, kw_only=True):
         if not folder:
             return self
         root = absolute(self.root / folder)
-        return replace(self, root=root, files=open_files(root))
+        return replace(self, root=root, files=self.over(open_files(root)))
+
+    def over(self, upper: FileStore) -> FileStore:
+        """Return a store with the lower layer, if there is one, read as settings and layout say."""
+        settings = self.config.settings
+        layout = load_layout(settings.layout or DEFAULT_LAYOUT)
+        return _layered(upper, self.lower, settings.overlay.fallthrough or layout.fallthrough)
 
 
 def open_directory(
-    path: str | os.PathLike[str], *, environ: Mapping[str, str], layout: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    environ: Mapping[str, str],
+    layout: str | None = None,
+    lower: str | os.PathLike[str] | None = None,
 ) -> Opened:
-    """Read what a directory says of itself; nothing in it is executed or written."""
+    """Read what a directory says of itself; nothing in it is executed or written.
+
+    With a `lower` directory, what is absent here is read from there.
+    """
     root = absolute(path)
-    files = open_files(root)
+    below = open_files(absolute(lower)) if lower is not None else None
+    files = _layered(open_files(root), below, "absent")
     manifest, noticed = read_manifest(files)
     config = load_config(
         root,
@@ -122,7 +140,16 @@ def open_directory(
         flags={"layout": layout},
         detect_layout=lambda: detect_layout(files, str(root)),
     )
-    return Opened(root=root, files=files, config=config, manifest=manifest, noticed=noticed)
+    opened = Opened(root=root, files=files, config=config, manifest=manifest, noticed=noticed, lower=below)
+    return replace(opened, files=opened.over(open_files(root)))
+
+
+def _layered(upper: FileStore, lower: FileStore | None, fallthrough: Literal["absent", "empty"]) -> FileStore:
+    if lower is None:
+        return upper
+    from carrel.files.overlay import OverlayFiles  # noqa: PLC0415 - few workspaces have two layers
+
+    return OverlayFiles(upper, lower, fallthrough=fallthrough)
 
 
 def absolute(path: str | os.PathLike[str]) -> Path:

@@ -8,6 +8,7 @@ from carrel.cli import output, picture
 from carrel.cli.options import Shared, shared_options
 from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
+from carrel.context.formats import to_anthropic, to_openai, to_responses
 from carrel.context.report import SCHEMA_VERSION
 
 
@@ -24,6 +25,8 @@ def context(_: Shared) -> None:
     """
 
 
+FORMATS = {"openai": to_openai, "responses": to_responses, "anthropic": to_anthropic}
+
 _session = click.option("--session", metavar="ID", help="The conversation; else none.")
 _query = click.option("--query", metavar="TEXT", help="The user's message.")
 
@@ -34,29 +37,29 @@ _query = click.option("--query", metavar="TEXT", help="The user's message.")
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "messages"]),
+    type=click.Choice(["text", "messages", *FORMATS]),
     default="text",
     show_default=True,
-    help="For people, or as a JSON document.",
+    help="For people, as neutral messages, or as a provider's request body.",
 )
 @click.option("--prepare", is_flag=True, help="Not only show: freeze the session and remember this call.")
 @shared_options
 def show(shared: Shared, session: str | None, query: str | None, form: str, *, prepare: bool) -> None:
     r"""Print exactly what the model would read.
 
-    With --json or --format messages, as messages with the report; else as text with a line for each role.
+    As text with a line for each role; with --json or another format as one JSON document with the report.
 
     \b
     Examples:
       carrel context show --query "Where were we?"
+      carrel context show --query "Where were we?" --format anthropic
       carrel context show --session s1 --prepare --json
     """
     assembly = _assemble(shared, session, query, for_real=prepare)
-    if shared.as_json or form == "messages":
-        messages = [message.to_json() for message in assembly.messages]
-        output.document(
-            {"schema_version": SCHEMA_VERSION, "messages": messages, "report": assembly.report.to_json()}
-        )
+    if form in FORMATS:
+        _document(assembly, "request", FORMATS[form](assembly))
+    elif shared.as_json or form == "messages":
+        _document(assembly, "messages", [message.to_json() for message in assembly.messages])
     else:
         output.write(assembly.to_text())
         output.warnings(assembly.report.warnings)
@@ -160,6 +163,11 @@ def diff(
         return
     for text in picture.comparison(compared):
         output.line(text)
+
+
+def _document(assembly: Assembly, name: str, content: object) -> None:
+    report = assembly.report.to_json()
+    output.document({"schema_version": SCHEMA_VERSION, name: content, "report": report})
 
 
 def _assemble(shared: Shared, session: str | None, query: str | None, *, for_real: bool) -> Assembly:

@@ -18,6 +18,7 @@ class Shared(Struct):
     """What was given so far; what stands after the verb wins over what stands before it."""
 
     directory: str | None = None
+    lower: str | None = None
     agent: str | None = None
     scope: str = "main"
     as_json: bool = False
@@ -29,11 +30,13 @@ class Shared(Struct):
 
     def open(self, *, team: bool = False) -> Workspace:
         """Open the workspace that the options name; as a `team`, an agent may be named and need not be."""
-        return Workspace.open(self.root, agent=self.agent, team=team and self.agent is None)
+        team = team and self.agent is None
+        return Workspace.open(self.root, agent=self.agent, team=team, lower=self.lower)
 
 
 _OPTIONS = (
     click.option("-C", "directory", metavar="DIR", help="The workspace; else the one you are in."),
+    click.option("--lower", metavar="DIR", help="A read-only layer below the workspace."),
     click.option("--agent", metavar="ID", help="The agent, where there are several."),
     click.option("--scope", metavar="main|shared", help="Who is listening. [default: main]"),
     click.option("--json", "as_json", is_flag=True, default=None, help="Print one JSON document."),
@@ -46,7 +49,7 @@ def shared_options(command: Command) -> Command:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         context = click.get_current_context()
         shared = context.ensure_object(Shared)
-        for name in ("directory", "agent", "scope", "as_json"):
+        for name in ("directory", "lower", "agent", "scope", "as_json"):
             value = kwargs.pop(name)
             if value is not None:
                 setattr(shared, name, value)

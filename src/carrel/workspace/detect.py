@@ -2,14 +2,17 @@
 
 from msgspec import Struct
 
-from carrel.files import FileStore
+from carrel.files import FileStore, Unreadable
 from carrel.workspace.layout import LAYOUTS
 
 DEFAULT_LAYOUT = LAYOUTS[0]
 
 
 class Signs(Struct, frozen=True, kw_only=True):
-    """Files that give a layout away; `inside` is a folder that the workspace itself may lie in."""
+    """Files, and with a slash at their end folders, that give a layout away.
+
+    `inside` is a folder that the workspace itself may lie in.
+    """
 
     layout: str
     any_of: tuple[str, ...] = ()
@@ -25,21 +28,31 @@ _SIGNS = (
     Signs(layout="openclaw", any_of=("TOOLS.md", "HEARTBEAT.md", "BOOTSTRAP.md")),
     Signs(
         layout="agentscope",
-        any_of=("knowledge", "subagents"),
+        any_of=("knowledge/", "subagents/"),
         all_of=("AGENTS.md",),
         none_of=("SOUL.md",),
         inside=".agentscope",
     ),
-    Signs(layout="nexo", all_of=("SOUL.md", "IDENTITY.md", "notes")),
+    Signs(layout="nexo", all_of=("SOUL.md", "IDENTITY.md", "notes/")),
 )
 
 
 def detect_layout(files: FileStore, location: str) -> str | None:
     """Return the layout that a directory's files give away, or nothing where none is certain."""
-    paths = sorted({name for signs in _SIGNS for name in (*signs.any_of, *signs.all_of, *signs.none_of)})
-    present = {path for path, stamp in zip(paths, files.stamps(paths), strict=True) if stamp is not None}
+    names = sorted({name for signs in _SIGNS for name in (*signs.any_of, *signs.all_of, *signs.none_of)})
+    stamps = files.stamps([name.rstrip("/") for name in names])
+    there = [name for name, stamp in zip(names, stamps, strict=True) if stamp is not None]
+    present = {name for name in there if not name.endswith("/") or _is_folder(files, name.rstrip("/"))}
     folders = set(location.split("/"))
     return next((signs.layout for signs in _SIGNS if _match(signs, present, folders)), None)
+
+
+def _is_folder(files: FileStore, path: str) -> bool:
+    try:
+        files.list(path)
+    except Unreadable as error:
+        return error.reason != "not_directory"
+    return True
 
 
 def _match(signs: Signs, present: set[str], folders: set[str]) -> bool:

@@ -165,6 +165,7 @@ def test_a_lock_is_given_back_although_a_forked_child_still_has_the_descriptor(t
         LocalFiles(tmp_path, lock_seconds=0.05).append("a.md", b"y\n")
     finally:
         os.close(copies[0])
+    assert (tmp_path / "a.md").read_bytes() == b"x\ny\n"
 
 
 def test_a_write_larger_than_one_system_call_takes_is_whole(tmp_path: Path) -> None:
