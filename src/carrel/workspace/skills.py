@@ -16,7 +16,7 @@ from carrel.files.paths import fold
 from carrel.findings import Finding
 from carrel.markdown.frontmatter import parse
 from carrel.workspace.document import Document, Reading
-from carrel.workspace.ignore import Ignored, find_rules
+from carrel.workspace.ignore import Ignored
 from carrel.workspace.layout import Layout
 from carrel.workspace.skill_rules import broken, check_body, check_fields, check_references
 
@@ -172,14 +172,6 @@ def find_skills(
         withheld=withheld,
         noticed=tuple(noticed),
     )
-
-
-def skill_findings(
-    reading: Reading, layout: Layout, *, hidden: Hidden = nothing_hidden
-) -> tuple[Finding, ...]:
-    """Return what a person should know of the workspace's skills."""
-    folder, _ = skills_folder(layout)
-    return find_skills(reading, folder, ignored=find_rules(reading), hidden=hidden).findings
 
 
 def cost_of(skill: Skill, line: str, count: Callable[[str], int]) -> SkillCost:

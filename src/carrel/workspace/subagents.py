@@ -17,7 +17,7 @@ from carrel.files.paths import clean, fold, valid_id
 from carrel.findings import Finding
 from carrel.settings import AgentSettings
 from carrel.workspace.document import Document, Reading
-from carrel.workspace.ignore import Ignored, find_rules
+from carrel.workspace.ignore import Ignored
 from carrel.workspace.layout import Layout
 from carrel.workspace.skills import Hidden, mend, nearest, nothing_hidden
 
@@ -116,14 +116,6 @@ def find_subagents(
         elif problem:
             findings.append(problem)
     return Subagents(loaded=tuple(loaded), findings=tuple(findings), withheld=len(documents) - len(visible))
-
-
-def subagent_findings(
-    reading: Reading, layout: Layout, taken: Collection[str] = (), *, hidden: Hidden = nothing_hidden
-) -> tuple[Finding, ...]:
-    """Return what a person should know of the workspace's subagents."""
-    folder, rules = subagents_folder(layout), find_rules(reading)
-    return find_subagents(reading, folder, ignored=rules, hidden=hidden, taken=taken).findings
 
 
 def subagents_folder(layout: Layout) -> str:

@@ -19,7 +19,6 @@ from carrel.workspace.skills import (
     UnknownSkill,
     find_skills,
     lint_skills,
-    skill_findings,
     skills_folder,
 )
 
@@ -368,11 +367,13 @@ def test_every_layout_has_a_place_for_skills(name: str) -> None:
     folder, in_prompt = skills_folder(layout)
     assert folder == f"{layout.home}skills"
     assert in_prompt is (name == "carrel")
-    assert codes(skill_findings(reading({f"{folder}/a/SKILL.md": "x"}), layout)) == ["skill_front_matter"]
+    assert codes(find_skills(reading({f"{folder}/a/SKILL.md": "x"}), folder).findings) == [
+        "skill_front_matter"
+    ]
 
 
 def test_health_hears_of_no_errors_since_all_that_can_be_loaded_is() -> None:
     files = {"skills/a/SKILL.md": "x", "skills/b/SKILL.md": GOOD, "skills/c/SKILL.md": b"\xff"}
-    found = skill_findings(reading(files), load_layout("carrel"))
+    found = find_skills(reading(files), "skills").findings
     assert codes(found) == ["skill_front_matter", "skill_name_folder", "unreadable"]
     assert all(finding.severity == "warning" for finding in found)

@@ -19,7 +19,6 @@ from carrel.workspace.subagents import (
     Subagents,
     find_subagents,
     list_agents,
-    subagent_findings,
     subagents_folder,
 )
 
@@ -216,5 +215,6 @@ def test_health_hears_of_the_bad_ones_in_every_layout(name: str) -> None:
     files = EphemeralFiles(
         {f"{subagents_folder(layout)}/a.md": "x", f"{subagents_folder(layout)}/b.md": GOOD}
     )
-    found = subagent_findings(Documents(files).reading(), layout, ["b"])
+    reading = Documents(files).reading()
+    found = find_subagents(reading, subagents_folder(layout), ignored=lambda _: False, taken=["b"]).findings
     assert [finding.code for finding in found] == ["subagent_front_matter", "subagent_taken"]
