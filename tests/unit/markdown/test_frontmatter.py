@@ -162,7 +162,7 @@ def test_an_alias_bomb_costs_nothing():
     )
     before = process_time()
     assert parse(f"---\n{bomb}---\nText.").meta == Meta()
-    assert process_time() - before < 2
+    assert process_time() - before < 10
 
 
 def test_a_block_beyond_64_kilobytes_is_text():

@@ -192,7 +192,7 @@ def test_what_is_hidden_shows_in_no_finding_and_makes_no_twin() -> None:
 def test_a_thousand_load_soon_and_more_than_the_most_are_counted() -> None:
     began = time.process_time()
     found = subagents({f"subagents/s{i:04}.md": GOOD for i in range(2_001)})
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 20
     assert len(found.loaded) == 2_000
     assert [finding.code for finding in found.findings] == ["too_many_subagents"]
 
