@@ -85,7 +85,10 @@ def _stamp_neighbours(
     lstat, add, plain = os.lstat, found.append, _PLAIN
     for name in names:
         try:
-            here = lstat(name, dir_fd=fd)
+            here = lstat(name, dir_fd=fd) if name else os.fstat(fd)
+        except FileNotFoundError:
+            add(None)  # this directory was reached without a link, so nothing else can be meant
+            continue
         except OSError:
             add(stamp(root, _prefix(head) + name))
             continue
