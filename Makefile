@@ -21,6 +21,7 @@ format: $(VENV)/.checked
 
 bench: $(VENV)/.benched
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/assemble.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/tree.py
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
