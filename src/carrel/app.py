@@ -13,17 +13,25 @@ from carrel import __version__, making
 from carrel.context.assemble import Assembler, Assembly
 from carrel.context.budget import Budget
 from carrel.context.build import Ground
-from carrel.context.compare import Comparison, compare, recollect
+from carrel.context.compare import Comparison, NothingToCompare, compare, recollect
 from carrel.context.explain import Explanation, explain
 from carrel.context.inputs import Inputs
-from carrel.errors import NotFound, Unavailable
+from carrel.errors import Unavailable
 from carrel.files import Content, Entry, FileStore, Unreadable, walk
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
 from carrel.files.paths import clean, valid_id
 from carrel.findings import Finding
 from carrel.making import Made
-from carrel.opening import DEFAULT_AGENT, Opened, find_workspace, open_directory, pick_agent, settle_layout
+from carrel.opening import (
+    DEFAULT_AGENT,
+    Opened,
+    find_workspace,
+    open_directory,
+    pick_agent,
+    settle_layout,
+    stand_ins,
+)
 from carrel.records import Records
 from carrel.records.sqlite import SqliteRecords
 from carrel.runtime import edit, explorer, roster
@@ -42,18 +50,6 @@ from carrel.workspace.skills import SkillCost, Skills
 from carrel.workspace.subagents import AgentRow, Subagents
 
 __all__ = ["DEFAULT_AGENT", "NothingToCompare", "Workspace", "find_workspace", "pick_agent"]
-
-
-class NothingToCompare(NotFound):
-    """The session has made no call yet."""
-
-    code = "nothing_to_compare"
-
-    def __init__(self, session: str) -> None:
-        super().__init__(
-            f"The session {session} has not made a call yet.",
-            hint="`carrel context show --prepare --session ID` makes one.",
-        )
 
 
 class Workspace:
@@ -88,12 +84,17 @@ class Workspace:
         """
         environ = os.environ if environ is None else environ
         opened = open_directory(path, environ=environ, layout=layout, lower=lower)
-        chosen = AgentSettings(id=DEFAULT_AGENT) if team else pick_agent(opened.config.settings, agent)
+        nobody = team and agent is None and len(opened.config.settings.agents) > 1
+        chosen = AgentSettings(id=DEFAULT_AGENT) if nobody else pick_agent(opened.config.settings, agent)
         return cls(opened.moved_to(chosen.workspace), chosen)
 
     @classmethod
     def init(
-        cls, path: str | os.PathLike[str], *, layout: str, environ: Mapping[str, str] | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        layout: str | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> Made:
         """Make a workspace in a directory, new or not; what exists is kept.
 
@@ -179,7 +180,11 @@ class Workspace:
         """Compare what the owner's call and anyone else's would hold."""
         main = self.assemble(session, query, Scope.MAIN).report
         shared = self.assemble(session, query, Scope.SHARED).report
-        return Comparison(before="main", after="shared", sections=compare(main.sections, shared.sections))
+        seen = {row.name for row in shared.sections}
+        hidden = [row.out("hidden") for row in main.sections if row.sha256 and row.name not in seen]
+        return Comparison(
+            before="main", after="shared", sections=compare(main.sections, (*shared.sections, *hidden))
+        )
 
     def compare_budgets(
         self, budget: Budget, session: str | None = None, query: str | None = None, scope: str = Scope.MAIN
@@ -201,6 +206,10 @@ class Workspace:
             before="last call", after="now", sections=sections, changed_by=report.prefix.changed_by
         )
 
+    def filled_settings(self) -> dict[str, tuple[object, str]]:
+        """Return what stands in for settings that nobody gave, each with its origin."""
+        return stand_ins(self.config.settings, self.layout)
+
     def validate(self, *, scope: str = Scope.MAIN) -> tuple[Finding, ...]:
         """Return what the layout expects and the directory lacks; nothing here is an error."""
         return missing_files(self.files, self.layout, visible_to(self.assembler.ground, parse_scope(scope)))
@@ -221,15 +230,16 @@ class Workspace:
 
     def write(self, path: str, text: str, *, expect: str | None) -> str:
         """Replace the file with the digest `expect`, or make one where that is none; return its digest."""
-        return self.files.write(path, text.encode(), expect=expect)
+        return self.files.write(edit.changeable(path), text.encode(), expect=expect)
 
     def append(self, path: str, text: str) -> None:
         """Add whole lines to the end of a file."""
-        self.files.append(path, text.encode())
+        self.files.append(edit.changeable(path), text.encode())
 
-    def list(self, under: str = "") -> list[Entry]:
-        """Return what one folder holds, sorted by name."""
-        return self.files.list(under)
+    def list(self, under: str = "", *, scope: str = Scope.MAIN) -> list[Entry]:
+        """Return what one folder holds, sorted by name, as far as this scope may know of it."""
+        visible = visible_to(self.assembler.ground, parse_scope(scope))
+        return [entry for entry in self.files.list(under) if visible(entry.path)]
 
     def tree(
         self, under: str = "", *, scope: str = Scope.MAIN, everything: bool = False
@@ -289,13 +299,13 @@ class Workspace:
         """Return the entry page of the knowledge."""
         return self.read(f"{self.layout.home}knowledge/KNOWLEDGE.md", scope=scope)
 
-    def list_knowledge(self) -> Sequence[str]:
+    def list_knowledge(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
         """Return the paths of all knowledge files, sorted."""
-        return self._files_below(f"{self.layout.home}knowledge")
+        return self._files_below(f"{self.layout.home}knowledge", scope)
 
-    def list_memory(self) -> Sequence[str]:
+    def list_memory(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
         """Return the paths of all journal files and notebooks, sorted."""
-        return self._files_below(self.layout.journal) if self.layout.journal else []
+        return self._files_below(self.layout.journal, scope) if self.layout.journal else []
 
     def skills(self, *, scope: str = Scope.MAIN) -> Skills:
         """Return the skills that this scope may know of."""
@@ -369,9 +379,10 @@ class Workspace:
     def _reading(self) -> Reading:
         return self.assembler.ground.documents.reading()
 
-    def _files_below(self, folder: str) -> Sequence[str]:
+    def _files_below(self, folder: str, scope: str) -> Sequence[str]:
+        visible = visible_to(self.assembler.ground, parse_scope(scope))
         found = walk(self.files, folder, skip=lambda entry: entry.kind not in ("file", "directory"))
-        return sorted(entry.path for entry in found)
+        return sorted(entry.path for entry in found if visible(entry.path))
 
 
 def _namespace_files(folder: Path) -> FileStore:

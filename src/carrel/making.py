@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from carrel.config import WORKSPACE_FILE, is_sensitive, read_clock, trust, user_directories
-from carrel.errors import NotFound, Unavailable, UsageError
+from carrel.errors import Conflict, NotFound, Unavailable, UsageError
 from carrel.findings import Finding
 from carrel.opening import (
     STATE_FOLDER,
@@ -21,6 +21,7 @@ from carrel.opening import (
     settle_layout,
 )
 from carrel.records.sqlite import SqliteRecords
+from carrel.workspace.detect import DEFAULT_LAYOUT
 from carrel.workspace.layout import load_layout
 from carrel.workspace.manifest import MANIFEST_FILE, MANIFEST_LIMIT, new_manifest, parse_manifest
 from carrel.workspace.scaffold import Scaffolded, restore_squad, scaffold
@@ -63,19 +64,42 @@ class Made(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
 
 
-def init(path: str | os.PathLike[str], *, layout: str, version: str, environ: Mapping[str, str]) -> Made:
+class LayoutDiffers(Conflict):
+    """The directory is a workspace of another kind already; nothing was made."""
+
+    code = "layout_differs"
+
+    def __init__(self, root: Path, found: str, asked: str) -> None:
+        super().__init__(
+            f"{root} is a workspace of layout {found}, not {asked}.",
+            hint="Leave out --layout to add what it lacks, or name another directory.",
+        )
+
+
+def init(
+    path: str | os.PathLike[str], *, layout: str | None, version: str, environ: Mapping[str, str]
+) -> Made:
     """Make a workspace in a directory, new or not; what exists is kept.
 
-    The result is trusted, unless what stood there before would decide something that needs trust.
+    Without a layout, of the kind that the directory is already, else of the default one. The result is
+    trusted, unless what stood there before would decide something that needs trust.
     """
-    load_layout(layout)
+    if layout is not None:
+        load_layout(layout)
     root = absolute(path)
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CannotMakeWorkspace(root, error) from error
     opened = open_directory(root, environ=environ)
+    found = opened.config.settings.layout
+    says_so = opened.manifest is not None or opened.config.origins["layout"] == WORKSPACE_FILE
+    if layout is not None and found is not None and says_so and found != layout:
+        raise LayoutDiffers(root, found, layout)
+    layout = layout or found or DEFAULT_LAYOUT
     harmless = _is_harmless(opened)
+    if opened.manifest is not None:
+        return _finished(root, restore_squad(opened.files, opened.manifest), environ, harmless=harmless)
     extra: list[tuple[str, bytes]] = []
     if layout == "squad":
         extra.append((MANIFEST_FILE, new_manifest(_name_of(root), read_clock(environ).now(), version)))

@@ -18,8 +18,9 @@ from carrel.files.resolve import RootMissing
 from carrel.findings import Finding
 from carrel.records.database import find_link
 from carrel.settings import AgentSettings, Settings
+from carrel.tokens import describe_model
 from carrel.workspace.detect import DEFAULT_LAYOUT, detect_layout
-from carrel.workspace.layout import load_layout
+from carrel.workspace.layout import Layout, load_layout
 from carrel.workspace.manifest import MANIFEST_FILE, MANIFEST_LIMIT, Manifest, parse_manifest
 
 STATE_FOLDER = ".carrel"
@@ -215,6 +216,18 @@ def settle_layout(config: Config, remembered: Callable[[str | None], str | None]
     if named is not None and config.origins["layout"] != DETECTED:
         return named
     return remembered(named) or named or DEFAULT_LAYOUT
+
+
+def stand_ins(settings: Settings, layout: Layout) -> dict[str, tuple[object, str]]:
+    """Return what stands in for settings that nobody gave: the layout's word, and the model's."""
+    model, own = describe_model(settings.model.name), f"layout {layout.name}"
+    return {
+        "layout": (layout.name, "this directory"),
+        "budgets.file": (layout.limits.file, own),
+        "budgets.total": (layout.limits.total, own),
+        "overlay.fallthrough": (layout.fallthrough, own),
+        "model.context_window": (model.window, "the model" if model.known else "an assumption"),
+    }
 
 
 def find_workspace(start: Path | None = None) -> Path:

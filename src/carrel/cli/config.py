@@ -36,12 +36,13 @@ def show(shared: Shared) -> None:
       carrel -C my-agent config show --json
     """
     with shared.open(team=True) as workspace:
-        in_force = workspace.config
+        in_force, filled = workspace.config, workspace.filled_settings()
     if shared.as_json:
-        output.document(dump(in_force))
+        output.document(dump(in_force, filled))
         return
     rows = [
-        (key, json.dumps(value, ensure_ascii=False), origin) for key, value, origin in effective(in_force)
+        (key, json.dumps(value, ensure_ascii=False), origin)
+        for key, value, origin in effective(in_force, filled)
     ]
     width = max(len(key) for key, _, _ in rows)
     for key, value, origin in rows:

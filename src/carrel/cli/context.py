@@ -148,6 +148,8 @@ def diff(
       carrel context diff --scopes
       carrel context diff --total 50000
     """
+    if scopes and (file_limit is not None or total_limit is not None):
+        raise click.UsageError("Compare either scopes or budgets.")
     with shared.open() as workspace:
         if scopes:
             compared = workspace.compare_scopes(session, query)

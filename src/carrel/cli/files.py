@@ -68,7 +68,7 @@ def tree(shared: Shared, path: str, depth: int | None, *, everything: bool) -> N
       carrel --scope shared files tree            what a group chat may know of
     """
     totals = Totals()
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         steps = workspace.outline(path, scope=shared.scope, everything=everything, depth=depth)
         if shared.as_json:
             _stream(_json_lines(steps, totals))
@@ -87,7 +87,7 @@ def cat(shared: Shared, path: str) -> None:
       carrel files cat SOUL.md
       carrel files cat --json SOUL.md     with its digest, for a later `put --expect`
     """
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         content = workspace.fetch(path, scope=shared.scope)
     if content is None:
         raise NoSuchPath(path)
@@ -119,7 +119,7 @@ def put(shared: Shared, path: str, expect: str | None) -> None:
     data = sys.stdin.buffer.read(READ_LIMIT + 1)
     if len(data) > READ_LIMIT:
         raise TooLarge
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         written = workspace.put(path, data, expect=expect, scope=shared.scope)
     if shared.as_json:
         output.document({"schema_version": SCHEMA_VERSION, **to_builtins(written)})
@@ -139,7 +139,7 @@ def mv(shared: Shared, source: str, target: str) -> None:
       carrel files mv plan.md notes/plan.md
       carrel files mv plan.md notes/          the same
     """
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         moved = workspace.move(source, target, scope=shared.scope)
     if shared.as_json:
         output.document({"schema_version": SCHEMA_VERSION, **to_builtins(moved)})
@@ -157,7 +157,7 @@ def rm(shared: Shared, path: str) -> None:
     Examples:
       carrel files rm notes/plan.md
     """
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         discarded = workspace.discard(path, scope=shared.scope)
     if shared.as_json:
         output.document({"schema_version": SCHEMA_VERSION, **to_builtins(discarded)})

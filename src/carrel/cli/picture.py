@@ -66,7 +66,7 @@ def table(report: Report) -> Iterator[str]:
     width = min(max([len(row.name) for row in there] + [7]), 48)
     yield styled(f"{'tokens':>9}  {'share':>5}  {'section':{width}}  state", bold=True)
     for row in there:
-        yield _table_line(row, report.tokens.used, width)
+        yield _table_line(row, report, width)
     absent = [printable(row.name) for row in report.sections if row.state == "missing"]
     if absent:
         yield styled(f"{'-':>9}  {'':5}  not there: {', '.join(absent)}", dim=True)
@@ -74,18 +74,19 @@ def table(report: Report) -> Iterator[str]:
         yield f"{'':9}  {'':5}  {report.hidden} more for the owner only (main scope)"
 
 
-def _table_line(row: Row, used: int, width: int) -> str:
+def _table_line(row: Row, report: Report, width: int) -> str:
     name = printable(row.name)
     name = name if len(name) <= width else f"{name[: width - 1]}…"
     tokens = f"{row.tokens:,}" if row.tokens else "-"
-    share = percent(row.tokens, used) if row.tokens else ""
+    share = percent(row.tokens, report.tokens.used) if row.tokens else ""
     state = styled(row.state, fg=_STATES.get(row.state))
-    return f"{tokens:>9}  {share:>5}  {name:{width}}  {state}{_why(row)}"
+    return f"{tokens:>9}  {share:>5}  {name:{width}}  {state}{_why(row, report.unit)}"
 
 
-def _why(row: Row) -> str:
+def _why(row: Row, unit: str = "tokens") -> str:
     if row.state == "truncated":
-        return f": {row.reason}, {row.size:,} of {row.limit or 0:,} allowed, {row.raw_tokens:,} tokens in all"
+        shown = f"{row.size:,} of {row.limit or 0:,} {unit} allowed"
+        return f": {row.reason}, {shown}; the whole has {row.raw_tokens:,} tokens"
     return f": {row.reason}" if row.reason else ""
 
 

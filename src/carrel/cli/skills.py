@@ -40,7 +40,7 @@ def list_(shared: Shared) -> None:
       carrel skills list
       carrel --scope shared skills list --json
     """
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         found = workspace.skills(scope=shared.scope)
         costs = workspace.skill_costs(found)
         folder, in_prompt = skills_folder(workspace.layout)
@@ -77,7 +77,7 @@ def show(shared: Shared, name: str) -> None:
     Examples:
       carrel skills show deploy
     """
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         skill = workspace.skills(scope=shared.scope).named(name)
         tokens = workspace.counts.count(skill.document.text)
     if not shared.as_json:
@@ -101,7 +101,7 @@ def lint(shared: Shared, name: str | None) -> None:
       carrel skills lint
       carrel skills lint deploy --json
     """
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         findings = workspace.lint_skills(name, scope=shared.scope)
     counts = Counter(finding.severity for finding in findings)
     if shared.as_json:

@@ -14,9 +14,9 @@ from carrel.workspace.layout import LAYOUTS
 
 @click.command()
 @click.argument("directory_argument", metavar="[DIR]", required=False)
-@click.option("--layout", default=LAYOUTS[0], show_default=True, metavar="|".join(LAYOUTS), help="Its kind.")
+@click.option("--layout", metavar="|".join(LAYOUTS), help="Its kind; else what it is already, else carrel.")
 @shared_options
-def init(shared: Shared, directory_argument: str | None, layout: str) -> None:
+def init(shared: Shared, directory_argument: str | None, layout: str | None) -> None:
     r"""Make a workspace in DIR, or add what the one there lacks.
 
     A file that exists is never overwritten. Settings that were there before are trusted only if they name
@@ -81,7 +81,7 @@ def health(shared: Shared) -> None:
       carrel health
       carrel -C my-agent health --json
     """
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         found = workspace.health(scope=shared.scope)
     if shared.as_json:
         output.document(found.to_json())

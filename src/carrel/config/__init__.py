@@ -57,6 +57,7 @@ FIRST_YEAR, LAST_YEAR = 1000, 9000
 """Days before and after a moment, in any zone, must still be days of the calendar."""
 
 Source = tuple[str, Given]
+Filled = tuple[object, str]
 
 
 class UnreadableConfig(Unavailable):
@@ -245,13 +246,20 @@ def _values(table: Struct, key: Key) -> Iterator[tuple[Key, object]]:
             yield (*key, name), value
 
 
-def effective(config: Config) -> list[tuple[str, object, str]]:
-    """List every setting in force: its key, its value and its origin."""
-    values = {".".join(key): value for key, value in flatten(config.settings).items()}
-    return [(key, value, config.origins[key]) for key, value in values.items()]
+def effective(config: Config, filled: Mapping[str, Filled] | None = None) -> list[tuple[str, object, str]]:
+    """List every setting in force: its key, its value and its origin.
+
+    `filled` says what stands in for a setting that nobody gave, and where that comes from.
+    """
+    found: list[tuple[str, object, str]] = []
+    for names, value in flatten(config.settings).items():
+        key = ".".join(names)
+        given = (value, config.origins[key])
+        found.append((key, *(filled.get(key, given) if filled and value is None else given)))
+    return found
 
 
-def dump(config: Config) -> dict[str, object]:
+def dump(config: Config, filled: Mapping[str, Filled] | None = None) -> dict[str, object]:
     """Say the same as `effective` in data that JSON can hold."""
     return {
         "schema_version": SCHEMA_VERSION,
@@ -259,7 +267,7 @@ def dump(config: Config) -> dict[str, object]:
         "known": config.known,
         "directories": {name: str(path) for name, path in asdict(config.directories).items()},
         "settings": [
-            {"key": key, "value": value, "origin": origin} for key, value, origin in effective(config)
+            {"key": key, "value": value, "origin": origin} for key, value, origin in effective(config, filled)
         ],
         "findings": [asdict(finding) for finding in config.findings],
     }

@@ -91,7 +91,7 @@ class Assembler:
         `frozen` holds what the session keeps from its beginning, `before` what its last call sent.
         """
         draft = _Draft()
-        budget = self.limits(budget or Budget())
+        budget = self.limits(Budget() if budget is None else budget)
         for number, spec in enumerate(self.ground.layout.messages):
             if spec.history:
                 self._add_history(draft, inputs)

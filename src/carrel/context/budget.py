@@ -6,10 +6,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.context.section import Section
+from carrel.errors import UsageError
 from carrel.workspace.layout import Overflow
 
 Shorten = Callable[[Section, int], Section | None]
 """Cuts a section to a limit; none where not even a character of it fits."""
+
+
+class BadBudget(UsageError):
+    """A limit that is no number of tokens or characters."""
+
+    code = "bad_budget"
+
+    def __init__(self, name: str, value: object) -> None:
+        super().__init__(
+            f"The budget {name}={value!r} is not a whole number from 0 up.", hint="0 leaves everything out."
+        )
 
 
 class Budget(Struct, frozen=True, kw_only=True):
@@ -22,6 +34,12 @@ class Budget(Struct, frozen=True, kw_only=True):
     file: int | None = None
     total: int | None = None
     memory: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("file", "total", "memory"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 0):
+                raise BadBudget(name, value)
 
 
 def split(total: int) -> tuple[int, int]:

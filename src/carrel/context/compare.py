@@ -6,8 +6,21 @@ from typing import Any, Literal
 from msgspec import Struct, convert, to_builtins
 
 from carrel.context.report import Change, Row, leading
+from carrel.errors import NotFound
 
 ChangeKind = Literal["same", "changed", "added", "removed"]
+
+
+class NothingToCompare(NotFound):
+    """The session has made no call yet."""
+
+    code = "nothing_to_compare"
+
+    def __init__(self, session: str) -> None:
+        super().__init__(
+            f"The session {session} has not made a call yet.",
+            hint="`carrel context show --prepare --session ID` makes one.",
+        )
 
 
 class Remembered(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from carrel.context.assemble import Assembler
+from carrel.context.budget import Budget
 from carrel.context.inputs import Inputs
 from carrel.context.report import Report, Row
 from carrel.context.section import State
@@ -74,8 +75,9 @@ def _why(
     assembler: Assembler, report: Report, row: Row | None, path: str, document: Document | None
 ) -> Iterator[str]:
     if document is None:
-        yield "There is no such file."
-    elif document.problem:
+        if row is None or row.state == "missing":
+            yield "There is no such file."
+    elif document.problem and (row is None or row.state == "unreadable"):
         yield f"It cannot be read: {document.problem}."
     if row is None:
         if document is not None:
@@ -88,9 +90,13 @@ def _why(
     elif row.state == "truncated":
         what = "its own limit" if row.reason == "limit" else "what the total left"
         yield (
-            f"It is cut at {what}, {row.limit or 0:,} {report.unit}: "
-            f"{row.size:,} are shown of a text of {row.raw_tokens:,} tokens."
+            f"It is cut at {what}, {row.limit or 0:,} {report.unit}: {row.size:,} {report.unit} are shown. "
+            f"The whole text would take {row.raw_tokens:,} tokens."
         )
+    elif row.reason in ("total", "no_room"):
+        total = assembler.limits(Budget()).total
+        yield f"{_REASONS[row.reason]} The total is {total or 0:,} {report.unit}."
+        yield f"Its text would take {row.raw_tokens:,} tokens."
     elif row.reason in _REASONS:
         yield _REASONS[row.reason]
 

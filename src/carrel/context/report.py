@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from carrel.context.section import State
 from carrel.findings import Finding
@@ -29,6 +30,10 @@ class Row(Struct, frozen=True, kw_only=True):
     reason: str | None
     stable: bool
     sha256: str | None
+
+    def out(self, state: State) -> Self:
+        """Return this row as one that the model does not read."""
+        return replace(self, state=state, reason=None, tokens=0, size=0, sha256=None)
 
 
 class Change(Struct, frozen=True, kw_only=True):

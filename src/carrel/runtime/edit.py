@@ -34,6 +34,19 @@ class Reserved(Refused):
         self.path = path
 
 
+class IsLink(Refused):
+    """The path is a link, and what it leads to would be copied under a name that hides nothing."""
+
+    code = "is_link"
+
+    def __init__(self, path: str, target: str) -> None:
+        super().__init__(
+            f"{show(path)} is a link to {show(target)}, and is not moved.",
+            hint="Move what it leads to, or make the link anew.",
+        )
+        self.path = path
+
+
 class Written(Struct, frozen=True, kw_only=True):
     """A file that was put in place; `replaced` is the digest of what stood there, none when it is new."""
 
@@ -87,7 +100,7 @@ def put(files: FileStore, path: str, data: bytes, *, expect: str | None = None, 
 
     Without it, over what is there now: a change between this look and the write is still a conflict.
     """
-    path = _changeable(path)
+    path = changeable(path)
     found = _found(files, path, view)
     if expect is None:
         expect = found.digest if found else ABSENT
@@ -100,11 +113,13 @@ def move(files: FileStore, source: str, target: str, *, view: View = BARE) -> Mo
 
     The copy is durable before the original goes. If the original stays, the copy goes.
     """
-    source = _changeable(source)
+    source = changeable(source)
     if target.endswith("/"):
         target += source.rpartition("/")[2]
-    target = _changeable(target)
+    target = changeable(target)
     content = _content(files, source, view)
+    if content.target != source:
+        raise IsLink(source, content.target)
     _found(files, target, view)
     files.write(target, content.data, expect=None)
     try:
@@ -122,7 +137,7 @@ def discard(
     files: FileStore, path: str, *, trash: Callable[[], Trash], now: datetime, view: View = BARE
 ) -> Discarded:
     """Remove a file, after a copy of it is durable in the trash, which is opened for nothing less."""
-    path = _changeable(path)
+    path = changeable(path)
     content = _content(files, path, view)
     moment = now.astimezone(UTC).strftime("%Y-%m-%dT%H%M%SZ")
     place = f"{moment}-{content.digest[:8]}/{_portable(path)}"
@@ -136,7 +151,8 @@ def discard(
     return Discarded(path=path, digest=content.digest, kept=f"{opened.place}/{place}")
 
 
-def _changeable(path: str) -> str:
+def changeable(path: str) -> str:
+    """Return a path that a person or an agent may change; what Carrel and git keep is refused."""
     path = spelled(path)
     if not path:
         raise UsageError("The root is not a file.", hint="Name a file inside the workspace.")

@@ -32,6 +32,10 @@ def _anything(path: str) -> bool:
     return True
 
 
+_REPAIR = {"squad": "restore"}
+"""The command that adds what is missing, where that is not init."""
+
+
 class Health(Struct, frozen=True, kw_only=True):
     """The state of a workspace as a whole."""
 
@@ -101,7 +105,7 @@ def missing_files(files: FileStore, layout: Layout, visible: Visible = _anything
             code="missing",
             path=path,
             message=f"{path} is missing.",
-            hint=f"`carrel init --layout {layout.name}` adds what is missing and overwrites nothing.",
+            hint=f"`carrel {_REPAIR.get(layout.name, 'init')}` adds what is missing and overwrites nothing.",
         )
         for path in absent
     )

@@ -22,10 +22,8 @@ class BadManifest(UsageError):
 
     code = "bad_manifest"
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(
-            f"{MANIFEST_FILE} cannot be used: {problem}.", hint="Repair it, or restore it from a backup."
-        )
+    def __init__(self, problem: str, *, hint: str = "Repair it, or restore it from a backup.") -> None:
+        super().__init__(f"{MANIFEST_FILE} cannot be used: {problem}.", hint=hint)
 
 
 class ManifestAgent(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -74,7 +72,8 @@ def parse_manifest(data: bytes) -> Manifest:
     except (UnicodeDecodeError, RecursionError):
         raise BadManifest("it is not plain JSON text") from None
     if manifest.schema_version > VERSION:
-        raise BadManifest(f"it has the newer format {manifest.schema_version}")
+        newer = f"it has the newer format {manifest.schema_version}"
+        raise BadManifest(newer, hint="Upgrade Carrel; the file was not touched.")
     manifest.settings()
     return manifest
 
