@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, tzinfo
 from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +30,7 @@ from carrel.opening import (
     pick_agent,
     settle_layout,
     stand_ins,
+    time_zone,
 )
 from carrel.records import Records
 from carrel.records.sqlite import SqliteRecords
@@ -168,9 +168,12 @@ class Workspace:
         query: str | None = None,
         scope: str = Scope.MAIN,
         budget: Budget | None = None,
+        *,
+        reload: bool = False,
     ) -> Assembly:
         """Return the context for a call that will be made: it is remembered, and the session is frozen."""
-        return prepare(self.assembler, self.records, self._inputs(session, query, scope), budget=budget)
+        inputs = self._inputs(session, query, scope)
+        return prepare(self.assembler, self.records, inputs, budget=budget, reload=reload)
 
     def explain(self, path: str, session: str | None = None, query: str | None = None) -> Explanation:
         """Say why a file is in the prompt, cut, out or hidden; for the owner."""
@@ -182,9 +185,8 @@ class Workspace:
         shared = self.assemble(session, query, Scope.SHARED).report
         seen = {row.name for row in shared.sections}
         hidden = [row.out("hidden") for row in main.sections if row.sha256 and row.name not in seen]
-        return Comparison(
-            before="main", after="shared", sections=compare(main.sections, (*shared.sections, *hidden))
-        )
+        sections = compare(main.sections, (*shared.sections, *hidden))
+        return Comparison(before="main", after="shared", sections=sections)
 
     def compare_budgets(
         self, budget: Budget, session: str | None = None, query: str | None = None, scope: str = Scope.MAIN
@@ -361,7 +363,7 @@ class Workspace:
         zone = self.config.settings.time_zone
         return Inputs(
             scope=parse_scope(scope),
-            now=self.config.clock.now().astimezone(_zone(zone)),
+            now=self.config.clock.now().astimezone(time_zone(zone)),
             time_zone=zone,
             session=valid_id(session) if session is not None else None,
             query=query,
@@ -388,11 +390,3 @@ class Workspace:
 def _namespace_files(folder: Path) -> FileStore:
     """Return the store of namespaces; none exist before the first is written."""
     return LocalFiles(folder) if folder.is_dir() else EphemeralFiles()
-
-
-def _zone(name: str) -> tzinfo:
-    if name == "UTC":
-        return UTC
-    from zoneinfo import ZoneInfo  # noqa: PLC0415 - most workspaces are in UTC
-
-    return ZoneInfo(name)

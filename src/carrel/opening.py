@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, tzinfo
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -252,3 +253,12 @@ def find_places(root: Path, config: Config) -> Places:
     return Places(
         cache=config.directories.cache / key, state=data / "workspaces" / key, namespaces=namespaces
     )
+
+
+def time_zone(name: str) -> tzinfo:
+    """Return the zone in which days begin."""
+    if name == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - most workspaces are in UTC
+
+    return ZoneInfo(name)

@@ -113,8 +113,3 @@ def _load(name: str) -> _Splintr:
     from splintr import Tokenizer as Splintr  # noqa: PLC0415 - an unchanged workspace needs no tokenizer
 
     return Splintr.from_pretrained(name)
-
-
-def estimate(text: str) -> int:
-    """Guess the tokens of a short text without a vocabulary, rather too many than too few."""
-    return -(-max(len(text), len(text.encode("utf-8", "replace"))) // 4)

@@ -101,3 +101,13 @@ def test_every_effective_value_is_shown_with_its_origin(cli, desk):
 def test_a_budget_that_is_no_number_is_refused(limits):
     with pytest.raises(BadBudget):
         Budget(**limits)
+
+
+def test_a_frozen_session_reads_its_files_again_when_asked_to(cli, desk):
+    desk.put({"AGENTS.md": "Be brief.", "MEMORY.md": "Old."})
+    with Workspace.open(desk) as workspace:
+        assert "Old." in workspace.prepare("s1").to_text()
+        desk.put({"MEMORY.md": "New."})
+        assert "Old." in workspace.prepare("s1").to_text()
+        assert "New." in workspace.prepare("s1", reload=True).to_text()
+        assert "New." in workspace.prepare("s1").to_text()

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carrel.tokens import DEFAULT_WINDOW, Vocabulary, describe_model, estimate
+from carrel.tokens import DEFAULT_WINDOW, Vocabulary, describe_model
 
 MODELS = ["gpt-4", "gpt-4o", "llama3", "qwen3", "deepseek-v3", "kimi-k2", "glm-4", "phi-4", "gemma-3"]
 ODD = "Hello  wörld 日本語 🐙\n\n\t<|im_start|> <|endoftext|> x"
@@ -87,12 +87,3 @@ def test_a_vocabulary_counts_the_texts_it_worked_on():
 def test_decoding_gives_back_every_text(text):
     vocabulary = Vocabulary()
     assert vocabulary.decode(vocabulary.encode(text)).decode() == text
-
-
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本", 2)])
-def test_an_estimate_is_a_quarter_of_the_bytes_rounded_up(text, tokens):
-    assert estimate(text) == tokens
-
-
-def test_an_estimate_survives_a_lone_surrogate():
-    assert estimate("\ud800") == 1

@@ -22,9 +22,19 @@ def preview(
 
 
 def prepare(
-    assembler: Assembler, records: Records, inputs: Inputs, *, budget: Budget | None = None
+    assembler: Assembler,
+    records: Records,
+    inputs: Inputs,
+    *,
+    budget: Budget | None = None,
+    reload: bool = False,
 ) -> Assembly:
-    """Return the context of a call; from now on the session's frozen parts and this call are remembered."""
+    """Return the context of a call; from now on the session's frozen parts and this call are remembered.
+
+    `reload` ends an earlier freeze, so that the files are read again.
+    """
+    if reload and inputs.session is not None:
+        records.thaw(assembler.ground.agent.id, inputs.session)
     assembly = preview(assembler, records, inputs, budget=budget)
     if inputs.session is not None:
         records.keep_assembly(
