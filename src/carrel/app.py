@@ -214,7 +214,8 @@ class Workspace:
 
     def validate(self, *, scope: str = Scope.MAIN) -> tuple[Finding, ...]:
         """Return what the layout expects and the directory lacks; nothing here is an error."""
-        return missing_files(self.files, self.layout, visible_to(self.assembler.ground, parse_scope(scope)))
+        ground = self.assembler.ground
+        return missing_files(self.files, ground, visible_to(ground, parse_scope(scope)))
 
     def health(self, *, scope: str = Scope.MAIN) -> Health:
         """Look the whole workspace over; of private files shared scope learns only the number."""

@@ -111,3 +111,15 @@ def test_a_frozen_session_reads_its_files_again_when_asked_to(cli, desk):
         assert "Old." in workspace.prepare("s1").to_text()
         assert "New." in workspace.prepare("s1", reload=True).to_text()
         assert "New." in workspace.prepare("s1").to_text()
+
+
+def test_health_misses_the_folder_of_an_agent_and_restore_brings_it_back(cli, tmp_path):
+    cli("init", tmp_path / "s", "--layout", "squad")
+    (tmp_path / "s" / "agents" / "reviewer" / "memory.md").unlink()
+    (tmp_path / "s" / "agents" / "reviewer").rmdir()
+    health = cli("-C", tmp_path / "s", "health", "--json").document
+    assert health["structure_valid"] is False
+    assert [f["path"] for f in health["findings"]] == ["agents/reviewer"]
+    assert "restore" in health["findings"][0]["hint"]
+    assert cli("restore", tmp_path / "s", "--json").document["created"] == ["agents/reviewer/memory.md"]
+    assert cli("-C", tmp_path / "s", "health", "--json").document["structure_valid"] is True

@@ -59,14 +59,14 @@ def examine(files: FileStore, ground: Ground, report: Report, scope: Scope) -> H
     visible = visible_to(ground, scope)
     total, count, noticed = _look_at_files(files, visible)
     found = (
-        *missing_files(files, ground.layout, visible),
+        *missing_files(files, ground, visible),
         *noticed,
         *_unlisted(ground.layout, reading, visible),
         *_placeholders(ground.layout, find_identity(reading, ground.layout, hidden_by)),
         *roster.notice(ground, reading, scope),
         *_from_report(report, lambda row: _whole(ground, reading, row)),
     )
-    is_whole = not missing_files(files, ground.layout)
+    is_whole = not missing_files(files, ground)
     structure = is_whole and not any(finding.severity == "error" for finding in found)
     return Health(
         total_bytes=total, files=count, structure_valid=structure, findings=tuple(dict.fromkeys(found))
@@ -96,9 +96,15 @@ def visible_to(ground: Ground, scope: Scope) -> Visible:
     return is_visible
 
 
-def missing_files(files: FileStore, layout: Layout, visible: Visible = _anything) -> tuple[Finding, ...]:
-    """Return what the layout cannot do without and the directory does not have."""
-    paths = [path.rstrip("/") for path in layout.requires if visible(path)]
+def missing_files(files: FileStore, ground: Ground, visible: Visible = _anything) -> tuple[Finding, ...]:
+    """Return what the layout cannot do without and the directory does not have, for each agent too."""
+    layout, agents = ground.layout, [agent.id for agent in ground.settings.agents]
+    wanted = [
+        path.replace("{agent}", agent)
+        for path in layout.requires
+        for agent in (agents if "{agent}" in path else ("",))
+    ]
+    paths = [path.rstrip("/") for path in wanted if visible(path)]
     absent = (path for path, stamp in zip(paths, files.stamps(paths), strict=True) if stamp is None)
     return tuple(
         Finding(

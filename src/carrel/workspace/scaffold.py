@@ -33,7 +33,7 @@ def scaffold(files: FileStore, layout: str, extra: Missing = ()) -> Scaffolded:
 def restore_squad(files: FileStore, manifest: Manifest) -> Scaffolded:
     """Bring back what a squad's manifest says there should be: its folders, and a memory for each agent."""
     folders = [path for path in load_layout("squad").requires if path.endswith("/")]
-    wanted = [(f"{folder}.gitkeep", b"") for folder in folders if folder != "agents/"]
+    wanted = [(f"{folder}.gitkeep", b"") for folder in folders if not folder.startswith("agents/")]
     wanted += [(f"agents/{agent.id}/memory.md", _AGENT_MEMORY) for agent in manifest.agents]
     return _add(files, "squad", wanted)
 
