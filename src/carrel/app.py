@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -45,7 +45,7 @@ from carrel.tokens import Vocabulary, describe_model
 from carrel.workspace.counts import TokenCounts
 from carrel.workspace.document import Documents, Reading
 from carrel.workspace.layout import Layout, load_layout
-from carrel.workspace.scope import Privacy, Scope, parse_scope, private_identities, read_scoped
+from carrel.workspace.scope import Privacy, Scope, parse_scope, privacy_of, read_scoped
 from carrel.workspace.skills import SkillCost, Skills
 from carrel.workspace.subagents import AgentRow, Subagents
 
@@ -346,8 +346,7 @@ class Workspace:
         self.close()
 
     def _privacy(self) -> Privacy:
-        reading = self._reading()
-        return Privacy(self.layout, cache(lambda: private_identities(reading, self.layout)))
+        return privacy_of(self.layout, self._reading())
 
     def _trash(self) -> edit.Trash:
         self._places.claim()

@@ -25,7 +25,7 @@ from carrel.workspace.document import Documents, Reading
 from carrel.workspace.ignore import IGNORE_FILE, find_rules
 from carrel.workspace.layout import Layout, MessageSpec
 from carrel.workspace.namespace import namespace_of
-from carrel.workspace.scope import Privacy, Scope, private_identities
+from carrel.workspace.scope import Scope, privacy_of
 
 
 class Ground(Struct, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ def build(
 
 def _selection(ground: Ground, inputs: Inputs, rendered: frozenset[str]) -> Selection:
     reading = ground.documents.reading()
-    privacy = Privacy(ground.layout, lambda: private_identities(reading, ground.layout))
+    privacy = privacy_of(ground.layout, reading)
     hidden_by = privacy if inputs.scope is Scope.SHARED else None
     rules = find_rules(reading)
     name = agent_name(ground, find_identity(reading, ground.layout, hidden_by).name)

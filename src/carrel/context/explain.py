@@ -14,7 +14,7 @@ from carrel.context.section import State
 from carrel.workspace.document import Document
 from carrel.workspace.ignore import find_rules
 from carrel.workspace.layout import Part
-from carrel.workspace.scope import Privacy, Scope, private_identities
+from carrel.workspace.scope import Privacy, Scope, privacy_of
 
 _REASONS = {
     "empty": "It has no text.",
@@ -52,7 +52,7 @@ def explain(assembler: Assembler, inputs: Inputs, path: str) -> Explanation:
     reading = assembler.ground.documents.reading()
     document = reading.document(path)
     layout = assembler.ground.layout
-    privacy = Privacy(layout, lambda: private_identities(reading, layout))
+    privacy = privacy_of(layout, reading)
     because = [*_why(assembler, main, row, path, document)]
     state = other.state if other else None
     if document is not None and privacy.covers_document(document):

@@ -15,7 +15,7 @@ from carrel.runtime import roster
 from carrel.workspace.document import Reading
 from carrel.workspace.identity import Identity
 from carrel.workspace.layout import Layout
-from carrel.workspace.scope import Privacy, Scope, private_identities
+from carrel.workspace.scope import Scope, privacy_of
 
 NOT_COUNTED = (".git", ".carrel")
 LONG_SOUL = 2_000
@@ -55,7 +55,7 @@ def examine(files: FileStore, ground: Ground, report: Report, scope: Scope) -> H
     Files that the scope may not see are counted, and nothing is said of them.
     """
     reading = ground.documents.reading()
-    hidden_by = _privacy(ground, reading) if scope is Scope.SHARED else None
+    hidden_by = privacy_of(ground.layout, reading) if scope is Scope.SHARED else None
     visible = visible_to(ground, scope)
     total, count, noticed = _look_at_files(files, visible)
     found = (
@@ -81,7 +81,7 @@ def visible_to(ground: Ground, scope: Scope) -> Visible:
     if scope is Scope.MAIN:
         return _anything
     reading = ground.documents.reading()
-    privacy = _privacy(ground, reading)
+    privacy = privacy_of(ground.layout, reading)
 
     def is_visible(path: str) -> bool:
         if privacy.covers_name(path):
@@ -115,10 +115,6 @@ def missing_files(files: FileStore, ground: Ground, visible: Visible = _anything
         )
         for path in absent
     )
-
-
-def _privacy(ground: Ground, reading: Reading) -> Privacy:
-    return Privacy(ground.layout, lambda: private_identities(reading, ground.layout))
 
 
 def _whole(ground: Ground, reading: Reading, row: Row) -> int | None:

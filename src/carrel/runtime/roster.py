@@ -8,7 +8,7 @@ from carrel.findings import Finding
 from carrel.settings import AgentSettings
 from carrel.workspace.document import Reading
 from carrel.workspace.ignore import find_rules
-from carrel.workspace.scope import Privacy, Scope, private_identities
+from carrel.workspace.scope import Scope, privacy_of
 from carrel.workspace.skills import (
     Hidden,
     SkillCost,
@@ -70,4 +70,4 @@ def _hidden(ground: Ground, reading: Reading, scope: Scope) -> Hidden:
     """Return the test for what a scope may not know of."""
     if scope is Scope.MAIN:
         return nothing_hidden
-    return Privacy(ground.layout, lambda: private_identities(reading, ground.layout)).covers_document
+    return privacy_of(ground.layout, reading).covers_document

@@ -146,11 +146,16 @@ def private_identities(reading: Reading, layout: Layout) -> frozenset[str]:
     return frozenset(found)
 
 
+def privacy_of(layout: Layout, reading: Reading) -> Privacy:
+    """Return which files of a workspace are private, as far as its files tell now."""
+    return Privacy(layout, lambda: private_identities(reading, layout))
+
+
 def read_scoped(reading: Reading, layout: Layout, path: str, scope: Scope) -> Document | None:
     """Return a document if this scope may see it; the one door for every surface that reads by path."""
     document = reading.document(path)
     if scope is Scope.SHARED:
-        privacy = Privacy(layout, lambda: private_identities(reading, layout))
+        privacy = privacy_of(layout, reading)
         if privacy.covers_name(path) or (document is not None and privacy.covers_document(document)):
             raise HiddenByScope(path)
     return document
