@@ -146,6 +146,41 @@ def test_appending_completes_a_last_line_without_newline(store: FileStore) -> No
     assert store.read("a.jsonl").data == b'{"a":1}\n{"b":2}\n'
 
 
+def test_appending_tells_the_size_of_what_is_there_now(store: FileStore) -> None:
+    assert store.append("log.jsonl", b"one\n") == 4
+    assert store.append("log.jsonl", b"two\n") == 8
+    store.write("open.jsonl", b"torn", expect=None)
+    assert store.append("open.jsonl", b"x\n") == 7
+
+
+def test_an_append_at_a_size_is_refused_when_others_were_quicker(store: FileStore) -> None:
+    assert store.append("log.jsonl", b"one\n", at=0) == 4
+    with pytest.raises(Stale):
+        store.append("log.jsonl", b"late\n", at=0)
+    store.append("log.jsonl", b"two\n", at=4)
+    with pytest.raises(Stale):
+        store.append("log.jsonl", b"late\n", at=4)
+    with pytest.raises(Stale):
+        store.append("absent.jsonl", b"late\n", at=4)
+    kept = store.read("log.jsonl")
+    assert kept is not None
+    assert kept.data == b"one\ntwo\n"
+    assert store.read("absent.jsonl") is None
+
+
+def test_a_part_of_a_file_is_read_without_the_rest(store: FileStore) -> None:
+    store.write("log.jsonl", b"0123456789", expect=None)
+    part = store.part("log.jsonl", 3, 4)
+    assert part is not None
+    assert (part.data, part.size) == (b"3456", 10)
+    whole = store.read("log.jsonl")
+    assert whole is not None
+    assert (part.target, part.identity, part.links) == (whole.target, whole.identity, whole.links)
+    beyond = store.part("log.jsonl", 8, 100), store.part("log.jsonl", 10, 5), store.part("log.jsonl", 50, 5)
+    assert [part and part.data for part in beyond] == [b"89", b"", b""]
+    assert store.part("absent", 0, 1) is None
+
+
 def test_appending_to_an_empty_file_adds_no_blank_line(store: FileStore) -> None:
     store.write("a.jsonl", b"", expect=None)
     store.append("a.jsonl", b"x\n")

@@ -6,7 +6,7 @@ are three different answers everywhere: None, b"" and `Unreadable`.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -67,8 +67,8 @@ class Content(Struct, frozen=True, kw_only=True):
     links: int
 
 
-class Head(Struct, frozen=True, kw_only=True):
-    """The first bytes of one file, and what is known of it without reading the rest."""
+class Part(Struct, frozen=True, kw_only=True):
+    """Some bytes of one file, and what is known of it without reading the rest."""
 
     data: bytes
     size: int
@@ -134,10 +134,14 @@ class Stale(Conflict):
 
 
 class FileStore(Protocol):
-    """Six verbs over the files of one root; every mutation is durable when it returns."""
+    """Seven verbs over the files of one root; every mutation is durable when it returns."""
 
     def read(self, path: str, *, limit: int = READ_LIMIT) -> Content | None:
         """Return the content, None when absent; what is there but cannot be read raises Unreadable."""
+        ...
+
+    def part(self, path: str, start: int, size: int) -> Part | None:
+        """Return at most `size` bytes from `start` on, None when absent; else as `read` does."""
         ...
 
     def stamps(self, paths: Sequence[str]) -> list[Stamp | None]:
@@ -152,21 +156,16 @@ class FileStore(Protocol):
         """Replace the content whose digest is `expect` (None: create it) and return the new digest."""
         ...
 
-    def append(self, path: str, data: bytes) -> None:
-        """Add whole lines at the end, after completing a last line that lacks its newline."""
+    def append(self, path: str, data: bytes, *, at: int | None = None) -> int:
+        """Add whole lines at the end, after completing a last line that lacks its newline; return the size.
+
+        With `at`, only to a file of that many bytes (0: or to none), so that nobody's lines come between
+        what was read and what is added; else Stale is raised.
+        """
         ...
 
     def remove(self, path: str, *, expect: str) -> None:
         """Remove the file whose digest is `expect`; a link is removed, what it leads to stays."""
-        ...
-
-
-@runtime_checkable
-class Heads(Protocol):
-    """A store that can give the beginning of a file without the rest; not every one can."""
-
-    def head(self, path: str, size: int) -> Head | None:
-        """Return at most the first `size` bytes, None when absent; else as `read` does."""
         ...
 
 

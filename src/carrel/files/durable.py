@@ -133,25 +133,19 @@ class Directory(Struct, frozen=True):
         self.disk.unlink(name, directory=self.fd)
         self.disk.fsync(self.fd)
 
-    def extend(self, name: str, data: bytes) -> None:
-        """Add `data` to a file in one write, after a newline where its last line lacks one."""
-        fd = self.disk.open(name, os.O_RDWR | os.O_APPEND, 0, directory=self.fd)
+    def extend(self, fd: int, size: int, data: bytes) -> int:
+        """Add `data` to an open file in one write, after a newline where its last line lacks one."""
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            data = b"\n" + data
         try:
-            found = os.fstat(fd)
-            refuse_special(self.path, found)
-            size = found.st_size
-            if size and os.pread(fd, 1, size - 1) != b"\n":
-                data = b"\n" + data
-            try:
-                _write_once(self.disk, fd, data)
-                self.disk.fdatasync(fd)
-            except BaseException:
-                # Not acknowledged, so it must not be there: a repeated call would add it twice.
-                with suppress(OSError):
-                    self.disk.truncate(fd, size)
-                raise
-        finally:
-            os.close(fd)
+            _write_once(self.disk, fd, data)
+            self.disk.fdatasync(fd)
+        except BaseException:
+            # Not acknowledged, so it must not be there: a repeated call would add it twice.
+            with suppress(OSError):
+                self.disk.truncate(fd, size)
+            raise
+        return size + len(data)
 
     def sweep(self, temporary: Iterable[str]) -> None:
         """Remove the temporary files whose writer is dead: the lock on them is free."""

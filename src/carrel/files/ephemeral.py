@@ -6,7 +6,7 @@ from threading import Lock
 
 from msgspec import Struct
 
-from carrel.files import READ_LIMIT, Content, Entry, Stale, Stamp, Unreadable
+from carrel.files import READ_LIMIT, Content, Entry, Part, Stale, Stamp, Unreadable
 from carrel.files.paths import PATH_BYTES, BadPath, new_name, parts
 
 
@@ -53,6 +53,21 @@ class EphemeralFiles:
             links=1,
         )
 
+    def part(self, path: str, start: int, size: int) -> Part | None:
+        """Return at most `size` bytes from `start` on, None when absent."""
+        path = self._place(path)
+        kept = self._files.get(path)
+        if kept is None:
+            return None
+        return Part(
+            data=kept.data[start : start + size],
+            size=len(kept.data),
+            modified_ns=kept.change,
+            target=path,
+            identity=path,
+            links=1,
+        )
+
     def stamps(self, paths: Sequence[str]) -> list[Stamp | None]:
         """Return the stamp of each file or directory, None where there is neither."""
         return [self._stamp("/".join(parts(path)) if path else "") for path in paths]
@@ -73,15 +88,18 @@ class EphemeralFiles:
             self._check(path, expect)
             return self._keep(path, data)
 
-    def append(self, path: str, data: bytes) -> None:
-        """Add whole lines at the end."""
+    def append(self, path: str, data: bytes, *, at: int | None = None) -> int:
+        """Add whole lines at the end, of a file with `at` bytes where that is given."""
         with self._lock:
             path = self._place(path)
             kept = self._files.get(path)
             old = kept.data if kept else b""
+            if at is not None and at != len(old):
+                raise Stale(path, expected=str(at), found=str(len(old)))
             if old and not old.endswith(b"\n"):
                 old += b"\n"
             self._keep(path, old + data)
+            return len(old) + len(data)
 
     def remove(self, path: str, *, expect: str) -> None:
         """Remove the file whose digest is `expect`."""

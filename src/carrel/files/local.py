@@ -9,12 +9,13 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISLNK
 
 from carrel.errors import Refused
-from carrel.files import READ_LIMIT, Content, Entry, Head, Stale, Stamp, Unreadable, show
+from carrel.files import READ_LIMIT, Content, Entry, Part, Stale, Stamp, Unreadable, show
 from carrel.files.disk import Disk, typed_failures
 from carrel.files.durable import CHUNK, TO_READ, Directory, refuse_special
 from carrel.files.listing import entries, stamps
 from carrel.files.paths import PATH_BYTES, BadPath, new_name, parts
 from carrel.files.resolve import DIRECTORY, Place, Root, combined, open_root, resolved
+from carrel.files.tail import Tail, Tails
 
 _ATTEMPTS = 3
 
@@ -33,7 +34,7 @@ class LinkOutside(Refused):
 
 
 class LocalFiles:
-    """The files below one directory; nothing is held open between two operations."""
+    """The files below one directory; between two operations only the ends of a few logs stay open."""
 
     def __init__(self, root: str | Path, *, disk: Disk | None = None, lock_seconds: float = 5.0) -> None:
         given = Path(root).absolute()
@@ -42,6 +43,7 @@ class LocalFiles:
         self._disk = disk or Disk()
         self._lock_seconds = lock_seconds
         self._swept: set[tuple[int, int]] = set()
+        self._tails = Tails()
         with self._opened():
             pass  # a wrong root shows at once
 
@@ -64,16 +66,16 @@ class LocalFiles:
             raise Unreadable(path, "io_error", detail="it was replaced again and again")
         return content
 
-    def head(self, path: str, size: int) -> Head | None:
-        """Return at most the first `size` bytes, None when absent; never a file outside."""
+    def part(self, path: str, start: int, size: int) -> Part | None:
+        """Return at most `size` bytes from `start` on, None when absent; never of a file outside."""
         names = parts(path)
         for _ in range(_ATTEMPTS):
             with _reading(path), self._resolved(names) as place:
                 if place.found is None:
                     return None
                 refuse_special(path, place.found)
-                if (head := _head_at(path, place, size)) is not None:
-                    return head
+                if (part := _part_at(path, place, start, size)) is not None:
+                    return part
         raise Unreadable(path, "io_error", detail="it was replaced again and again")
 
     def stamps(self, paths: Sequence[str]) -> list[Stamp | None]:
@@ -105,14 +107,29 @@ class LocalFiles:
                 directory.settle(temporary, name)
         return hashlib.sha256(data).hexdigest()
 
-    def append(self, path: str, data: bytes) -> None:
-        """Add whole lines at the end, after completing a last line that lacks its newline."""
+    def append(self, path: str, data: bytes, *, at: int | None = None) -> int:
+        """Add whole lines at the end, after completing a last line that lacks its newline; return the size.
+
+        A file that was added to just now is still open, and is used if the path still leads to it.
+        """
+        place = self._place_of(parts(path))
+        if (tail := self._tails.take(place)) is not None:
+            with _changes(path):
+                size = tail.add(path, data, at, self._lock_seconds)
+            if size is not None:
+                self._tails.give(place, tail)
+                return size
         with self._changing(path) as (directory, name), directory.locked(self._lock_seconds):
             found = directory.look(name)
+            size = found.st_size if found else 0
+            if at is not None and at != size:
+                raise Stale(path, expected=str(at), found=str(size))
             self._tidy(directory, name, is_new=found is None)
             if found is not None and found.st_nlink == 1:
-                directory.extend(name, data)
-                return
+                tail = Tail(place, directory, name)
+                size = tail.add_locked(size, data)
+                self._tails.give(place, tail)
+                return size
             # A new file appears with its first line in it. One with a second name, perhaps outside
             # the root, is copied first, so that the other name keeps its content.
             old = directory.content(name) if found else b""
@@ -120,6 +137,7 @@ class LocalFiles:
                 old += b"\n"
             with directory.temporary(old + data, like=found) as temporary:
                 directory.settle(temporary, name)
+            return len(old) + len(data)
 
     def remove(self, path: str, *, expect: str) -> None:
         """Remove the file whose digest is `expect`; a link is removed, what it leads to stays."""
@@ -137,6 +155,10 @@ class LocalFiles:
 
     def _opened(self) -> Root:
         return open_root(str(self.root), self._spellings)
+
+    def _place_of(self, names: Sequence[str]) -> str:
+        """Return the absolute path that these names spell; its links are not looked at."""
+        return "/".join((str(self.root), *names))
 
     @contextmanager
     def _resolved(self, names: Sequence[str], *, follow_last: bool = True) -> Generator[Place]:
@@ -235,18 +257,19 @@ def _read_at(path: str, place: Place, limit: int) -> tuple[Content | None, bool]
     return content, is_whole
 
 
-def _head_at(path: str, place: Place, size: int) -> Head | None:
-    """Return the beginning of what is at the place, None where that went away just now."""
+def _part_at(path: str, place: Place, start: int, size: int) -> Part | None:
+    """Return some bytes of what is at the place, None where that went away just now."""
     fd = _open_at(path, place)
     if fd is None:
         return None
     try:
         found = os.fstat(fd)
         refuse_special(path, found)
-        data = os.read(fd, min(size, found.st_size)) if size else b""
+        wanted = min(size, found.st_size - start)
+        data = os.pread(fd, wanted, start) if wanted > 0 else b""
     finally:
         os.close(fd)
-    return Head(
+    return Part(
         data=data,
         size=found.st_size,
         modified_ns=found.st_mtime_ns,

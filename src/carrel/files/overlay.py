@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.errors import Refused, UsageError
-from carrel.files import READ_LIMIT, Content, Entry, FileStore, Reason, Stale, Stamp, Unreadable, show
+from carrel.files import READ_LIMIT, Content, Entry, FileStore, Part, Reason, Stale, Stamp, Unreadable, show
 from carrel.files.durable import HASH_LIMIT
 from carrel.files.local import LocalFiles
 from carrel.files.paths import NameTaken, fold, parts
@@ -28,7 +28,7 @@ _GAP = "/"
 _NOTHING: Stamp = (0, 0, 0, 0)
 _UNSETTLED: Stamp = (0, 0, 0, 2**63 - 1)
 
-_Seen = TypeVar("_Seen", Content, Entry)
+_Seen = TypeVar("_Seen", Content, Entry, Part)
 
 
 class LayersDisagree(Unreadable):
@@ -115,6 +115,18 @@ class OverlayFiles:
         """Return the upper's content, else the lower's, None when both are absent."""
         return self._look(path, limit)[1]
 
+    def part(self, path: str, start: int, size: int) -> Part | None:
+        """Return at most `size` bytes of the upper's file from `start` on, else of the lower's."""
+        layers = (self._upper, self._lower) if self._counts(path) else (self._lower, self._upper)
+        try:
+            for layer in layers:
+                if (part := layer.files.part(path, start, size)) is not None:
+                    return layer.marked(part)
+        except Unreadable as error:
+            self._explain(path, error)
+            raise
+        return None
+
     def stamps(self, paths: Sequence[str]) -> list[Stamp | None]:
         """Return a stamp for each path that changes with either layer, None where neither has anything.
 
@@ -161,21 +173,24 @@ class OverlayFiles:
                 return self._upper.files.write(path, data, expect=above and above.digest)
         raise Stale(path, expected=expect, found=found)
 
-    def append(self, path: str, data: bytes) -> None:
+    def append(self, path: str, data: bytes, *, at: int | None = None) -> int:
         """Add whole lines at the end; what only the lower has is copied up in the same step."""
         seen = None
         for _ in range(_ATTEMPTS):
             if self._counts(path):
-                return self._upper.files.append(path, data)
+                return self._upper.files.append(path, data, at=at)
             above, seen = self._look(path, HASH_LIMIT)
             if seen is None:
                 self._refuse_twin(path)
             if seen is None or seen is above:
-                return self._upper.files.append(path, data)
+                return self._upper.files.append(path, data, at=at)
+            if at is not None and at != len(seen.data):
+                break
             ending = b"\n" if seen.data and not seen.data.endswith(b"\n") else b""
             with suppress(Stale):
-                self._upper.files.write(path, seen.data + ending + data, expect=above and above.digest)
-                return None
+                whole = seen.data + ending + data
+                self._upper.files.write(path, whole, expect=above and above.digest)
+                return len(whole)
         found = self._look(path, HASH_LIMIT)[1]
         raise Stale(path, expected=seen and seen.digest, found=found and found.digest)
 

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from msgspec.structs import replace
 
 from carrel.errors import CarrelError, UsageError
-from carrel.files import READ_LIMIT, Content, Entry, FileStore, Stale, Stamp, Unreadable, show
+from carrel.files import READ_LIMIT, Content, Entry, FileStore, Part, Stale, Stamp, Unreadable, show
 from carrel.files.disk import typed_failures
 from carrel.files.durable import Directory
 from carrel.files.local import LocalFiles
@@ -27,7 +27,7 @@ FOLDER_BYTES = 200
 
 _ESCAPED = re.compile(r"\A.|[^a-z0-9._-]|\.\Z")
 
-_Seen = TypeVar("_Seen", Content, Entry)
+_Seen = TypeVar("_Seen", Content, Entry, Part)
 
 
 class BadTenant(UsageError):
@@ -111,6 +111,10 @@ class TenantFiles:
         """Return the content, None when absent; a link to another tenant's file raises Unreadable."""
         return self.files.read(path, limit=limit)
 
+    def part(self, path: str, start: int, size: int) -> Part | None:
+        """Return at most `size` bytes from `start` on, None when absent."""
+        return self.files.part(path, start, size)
+
     def stamps(self, paths: Sequence[str]) -> list[Stamp | None]:
         """Return the stamp of each file or directory of this tenant, None where there is neither."""
         return self.files.stamps(paths)
@@ -123,9 +127,9 @@ class TenantFiles:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest."""
         return self.files.write(path, data, expect=expect)
 
-    def append(self, path: str, data: bytes) -> None:
-        """Add whole lines at the end."""
-        self.files.append(path, data)
+    def append(self, path: str, data: bytes, *, at: int | None = None) -> int:
+        """Add whole lines at the end, of a file with `at` bytes where that is given."""
+        return self.files.append(path, data, at=at)
 
     def remove(self, path: str, *, expect: str) -> None:
         """Remove the file whose digest is `expect`."""
@@ -146,6 +150,12 @@ class _Folder:
             content = self._store.read(self._inner(path), limit=limit)
         return None if content is None else self._own(path, content)
 
+    def part(self, path: str, start: int, size: int) -> Part | None:
+        """Return at most `size` bytes from `start` on, None when absent."""
+        with self._told():
+            part = self._store.part(self._inner(path), start, size)
+        return None if part is None else self._own(path, part)
+
     def stamps(self, paths: Sequence[str]) -> list[Stamp | None]:
         """Return the stamp of each file or directory."""
         with self._told():
@@ -164,10 +174,10 @@ class _Folder:
         with self._told():
             return self._store.write(self._inner(path), data, expect=expect)
 
-    def append(self, path: str, data: bytes) -> None:
-        """Add whole lines at the end."""
+    def append(self, path: str, data: bytes, *, at: int | None = None) -> int:
+        """Add whole lines at the end, of a file with `at` bytes where that is given."""
         with self._told():
-            self._store.append(self._inner(path), data)
+            return self._store.append(self._inner(path), data, at=at)
 
     def remove(self, path: str, *, expect: str) -> None:
         """Remove the file whose digest is `expect`."""
@@ -227,6 +237,13 @@ class _LocalFolder(LocalFiles):
         except _NotMade:
             return None
 
+    def part(self, path: str, start: int, size: int) -> Part | None:
+        """Return at most `size` bytes from `start` on, None when absent."""
+        try:
+            return super().part(path, start, size)
+        except _NotMade:
+            return None
+
     def stamps(self, paths: Sequence[str]) -> list[Stamp | None]:
         """Return the stamp of each file or directory, None where there is neither."""
         try:
@@ -252,13 +269,15 @@ class _LocalFolder(LocalFiles):
             self._make(path)
             return super().write(path, data, expect=None)
 
-    def append(self, path: str, data: bytes) -> None:
-        """Add whole lines at the end."""
+    def append(self, path: str, data: bytes, *, at: int | None = None) -> int:
+        """Add whole lines at the end, of a file with `at` bytes where that is given."""
         try:
-            super().append(path, data)
+            return super().append(path, data, at=at)
         except _NotMade:
+            if at:
+                raise Stale(path, expected=str(at), found=None) from None
             self._make(path)
-            super().append(path, data)
+            return super().append(path, data, at=at)
 
     def remove(self, path: str, *, expect: str) -> None:
         """Remove the file whose digest is `expect`."""
@@ -266,6 +285,9 @@ class _LocalFolder(LocalFiles):
             super().remove(path, expect=expect)
         except _NotMade:
             raise Stale(path, expected=expect, found=None) from None
+
+    def _place_of(self, names: Sequence[str]) -> str:
+        return super()._place_of((*self.folder, *names))
 
     def _opened(self) -> Root:
         with super()._opened() as root:

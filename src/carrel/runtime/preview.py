@@ -8,9 +8,9 @@ from typing import Any, Literal
 from msgspec import DecodeError, Struct, json, to_builtins
 from msgspec.structs import replace
 
-from carrel.files import READ_LIMIT, FileStore, Head, Heads, Reason, Unreadable
+from carrel.files import READ_LIMIT, FileStore, Part, Reason, Unreadable
 from carrel.runtime.explorer import iso, suffix
-from carrel.runtime.view import BARE, NoSuchPath, View, fetch, looked_at, read_head, spelled
+from carrel.runtime.view import BARE, NoSuchPath, View, fetch, looked_at, spelled
 from carrel.workspace.scope import FRONT_MATTER_BYTES
 
 PREVIEW_BYTES = 64 * 1024
@@ -73,14 +73,12 @@ def preview(
     return replace(shown, size=head.size, modified=iso(head.modified_ns), digest=digest)
 
 
-def _beginning(files: FileStore, path: str, limit: int, view: View) -> tuple[Head, str | None]:
+def _beginning(files: FileStore, path: str, limit: int, view: View) -> tuple[Part, str | None]:
     """Return the start of a file and the digest of the whole, unless that is too much to read."""
     size = max(limit, FRONT_MATTER_BYTES) if view.hides else limit
-    head = looked_at(files, path, view, lambda: read_head(files, path, size))
+    head = looked_at(files, path, view, lambda: files.part(path, 0, size))
     if head is None:
         raise NoSuchPath(path)
-    if not isinstance(files, Heads):
-        head = replace(head, modified_ns=_modified(files, path))
     if head.size <= len(head.data):
         return head, sha256(head.data).hexdigest()
     if head.size > READ_LIMIT:
@@ -89,11 +87,6 @@ def _beginning(files: FileStore, path: str, limit: int, view: View) -> tuple[Hea
     if content is None:
         raise NoSuchPath(path)
     return replace(head, data=content.data, size=len(content.data)), content.digest
-
-
-def _modified(files: FileStore, path: str) -> int:
-    beside = files.list(path.rpartition("/")[0])
-    return next((entry.modified_ns for entry in beside if entry.path == path), 0)
 
 
 def _shown(path: str, data: bytes, *, is_whole: bool, lines: int) -> Preview:

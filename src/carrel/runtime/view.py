@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from carrel.context.report import Report, Row
 from carrel.errors import NotFound, Refused
-from carrel.files import Content, Entry, FileStore, Head, Heads, Unreadable, show
+from carrel.files import Content, Entry, FileStore, Part, Unreadable, show
 from carrel.files.paths import parts
 from carrel.workspace.scope import FRONT_MATTER_BYTES, HiddenByScope, Privacy, Scope, says_private
 
 Standing = Literal["in", "cut", "out", "private"]
-Found = TypeVar("Found", Content, Head)
+Found = TypeVar("Found", Content, Part)
 
 _STANDINGS: dict[str, Standing] = {
     "included": "in",
@@ -127,7 +127,7 @@ def is_private(files: FileStore, entry: Entry, view: View) -> bool:
     if entry.kind != "file":
         return False  # it has no bytes to show, or to ask
     try:
-        head = read_head(files, entry.path, FRONT_MATTER_BYTES)
+        head = files.part(entry.path, 0, FRONT_MATTER_BYTES)
     except Unreadable:
         return True  # it may say so, and nobody can tell
     return head is None or says_private(head.data, is_whole=head.size <= FRONT_MATTER_BYTES)
@@ -143,36 +143,19 @@ def looked_at(files: FileStore, path: str, view: View, read: Callable[[], Found 
     try:
         found = read()
     except Unreadable as error:
-        if error.reason == "too_large" and isinstance(files, Heads):
-            looked_at(files, path, view, lambda: read_head(files, path, FRONT_MATTER_BYTES))
-        elif error.reason in ("permission", "io_error", "too_large"):
+        if error.reason == "too_large":
+            looked_at(files, path, view, lambda: files.part(path, 0, FRONT_MATTER_BYTES))
+        elif error.reason in ("permission", "io_error"):
             raise HiddenByScope(path) from None  # it may be private, and nobody can tell
         raise
     if found is None:
         return None
     beginning = found.data[:FRONT_MATTER_BYTES]
-    is_whole = len(beginning) == (found.size if isinstance(found, Head) else len(found.data))
+    is_whole = len(beginning) == (found.size if isinstance(found, Part) else len(found.data))
     is_covered = privacy.covers(path, found.target, found.identity, found.links)
     if is_covered or says_private(beginning, is_whole=is_whole):
         raise HiddenByScope(path)
     return found
-
-
-def read_head(files: FileStore, path: str, size: int) -> Head | None:
-    """Return the start of a file, reading all of it where the store cannot do better."""
-    if isinstance(files, Heads):
-        return files.head(path, size)
-    content = files.read(path)
-    if content is None:
-        return None
-    return Head(
-        data=content.data[:size],
-        size=len(content.data),
-        modified_ns=0,
-        target=content.target,
-        identity=content.identity,
-        links=content.links,
-    )
 
 
 def _verdicts(row: Row) -> Iterator[tuple[str, Verdict]]:

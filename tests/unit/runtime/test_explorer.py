@@ -367,10 +367,10 @@ def test_the_owner_sees_private_files_marked_beside_a_shared_report(tmp_path: Pa
 
 def test_a_file_that_nobody_can_ask_is_private(tmp_path: Path) -> None:
     class Failing(EphemeralFiles):
-        def read(self, path: str, *, limit: int = READ_LIMIT) -> object:  # type: ignore[override]
+        def part(self, path: str, start: int, size: int) -> object:  # type: ignore[override]
             if path == "doubt.md":
                 raise Unreadable(path, "io_error")
-            return super().read(path, limit=limit)
+            return super().part(path, start, size)
 
     files = Failing({"doubt.md": "?", "SOUL.md": "x"})
     view = shared(files)  # type: ignore[arg-type]
@@ -465,11 +465,12 @@ def test_a_huge_file_costs_no_more_than_its_first_bytes(tmp_path: Path) -> None:
     assert preview(files, "huge.log", limit=12, view=shared(files)).text == "begin\nbegin\n"
 
 
-def test_a_store_without_heads_says_that_a_file_is_too_large() -> None:
-    files = EphemeralFiles({"a.txt": "x" * (READ_LIMIT + 1), "b.txt": "abc"})
-    assert preview(files, "a.txt").problem == "too_large"
-    with pytest.raises(HiddenByScope):  # it may be private, and cannot be asked
-        preview(files, "a.txt", view=shared(files))
+def test_a_file_that_is_too_large_to_read_is_previewed_from_any_store() -> None:
+    private = "<!-- scope: private -->\n" + "x" * READ_LIMIT
+    files = EphemeralFiles({"a.txt": "x" * (READ_LIMIT + 1), "b.txt": "abc", "c.md": private})
+    assert preview(files, "a.txt", limit=3, view=shared(files)).text == "xxx"
+    with pytest.raises(HiddenByScope):
+        preview(files, "c.md", view=shared(files))
     assert preview(files, "b.txt", limit=2).text == "ab"
     assert preview(files, "b.txt").modified == "1970-01-01T00:00:00Z"
 
