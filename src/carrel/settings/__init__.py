@@ -113,6 +113,15 @@ class OverlaySettings(Struct, frozen=True, kw_only=True):
     ] = None
 
 
+class TranscriptSettings(Struct, frozen=True, kw_only=True):
+    """What is kept of a conversation."""
+
+    secrets: Annotated[
+        Literal["redact", "keep"],
+        About("Whether secrets in messages are replaced before they are stored.", sensitive=True),
+    ] = "redact"
+
+
 class WorkspaceFiles(Struct, frozen=True, kw_only=True):
     """Which documents an agent sees."""
 
@@ -191,6 +200,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     model: Annotated[ModelSettings, About(shorthand="name")] = ModelSettings()
     budgets: BudgetSettings = BudgetSettings()
     overlay: OverlaySettings = OverlaySettings()
+    transcripts: TranscriptSettings = TranscriptSettings()
     agents: Annotated[tuple[AgentSettings, ...], About("The agents.")] = ()
 
 

@@ -30,6 +30,7 @@ _NONE: frozenset[str] = frozenset()
 _IN_MARKER = frozenset(("path", "name", "kept", "left", "whole", "limit"))
 _IN_TAGS = frozenset(("path", "name", "stem", "date", "title", "tag"))
 _IN_HIT = frozenset(("path", "line", "date", "text"))
+_IN_SESSION_FILE = frozenset(("agent", "session"))
 _IN_SESSION = frozenset(("date", "weekday", "time_zone", "session"))
 _IN_TEXT = _IN_SESSION | {"os", "location", "squad", "workspace", "agent", "agent_name"}
 
@@ -125,6 +126,16 @@ class MessageSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     parts: tuple[Part, ...] = ()
 
 
+class SessionFiles(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where sessions are kept; the window and the catalog in a cache of ours where no place is given."""
+
+    log: str = "agents/{agent}/sessions/{session}.log.jsonl"
+    window: str = ""
+    catalog: str = ""
+    events: str = ""
+    """Where each turn of any agent leaves a line."""
+
+
 class Layout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole layout."""
 
@@ -143,6 +154,7 @@ class Layout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     home: str = ""
     """The folder of AGENTS.md, IDENTITY.md and their like, with a slash at its end."""
     journal: str = ""
+    sessions: SessionFiles = SessionFiles()
     private: tuple[str, ...] = ()
     shared_shows: tuple[str, ...] = ()
     fallthrough: Literal["absent", "empty"] = "absent"
@@ -187,6 +199,12 @@ def parse_layout(text: str) -> Layout:
 def _problems(layout: Layout) -> Iterator[str]:
     """Yield what would fail only when a prompt is made, each with its place."""
     yield from _unfilled("$.marker", layout.marker, _IN_MARKER)
+    for name in ("log", "window"):
+        path: str = getattr(layout.sessions, name)
+        yield from _unfilled(f"$.sessions.{name}", path, _IN_SESSION_FILE)
+        if path and ("{session}" not in path.rpartition("/")[2] or "/" not in path):
+            yield f"a session's file is in a folder, and has {{session}} in its name - at `$.sessions.{name}`"
+    yield from _unfilled("$.sessions.catalog", layout.sessions.catalog, frozenset(("agent",)))
     for i, message in enumerate(layout.messages):
         if not message.parts and not message.history:
             yield f"a message has either parts or the history - at `$.messages[{i}]`"

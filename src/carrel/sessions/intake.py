@@ -1,0 +1,68 @@
+"""From what was said to what is kept: attachments aside, secrets out, and with an id and a time."""
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from carrel.files import FileStore
+from carrel.sessions.attachments import store_attachments
+from carrel.sessions.message import ToolCall
+from carrel.sessions.transcript import Content, Entry
+from carrel.sessions.turn import MESSAGE_LIMIT, MessageTooLarge, Said, stamp
+from carrel.workspace.scope import Scope
+
+Screen = Callable[[Any], tuple[Any, tuple[str, ...]]]
+"""Takes secrets out of a value, however nested, and says of which kinds they were."""
+
+
+def keep_secrets(value: Any) -> tuple[Any, tuple[str, ...]]:
+    """Take nothing out: for those who want their transcripts word for word."""
+    return value, ()
+
+
+def take_in(
+    given: Said, *, files: FileStore, folder: str, screen: Screen, now: datetime, scope: Scope, source: str
+) -> Entry:
+    """Return the entry of a message; its attachments are durable in `folder` when this returns."""
+    _refuse_huge(given)
+    content, redacted = screen(store_attachments(files, folder, given.content))
+    calls, more = _screened(given.tool_calls, screen)
+    return Entry(
+        timestamp=given.timestamp or stamp(now),
+        role=given.role,
+        content=content,
+        message_id=given.message_id or os.urandom(12).hex(),
+        source_plugin=given.source or source,
+        sender_id=given.sender_id,
+        name=given.name,
+        tool_calls=calls,
+        tool_call_id=given.tool_call_id,
+        scope=Scope.SHARED if scope is Scope.SHARED else "",
+        finish=given.finish,
+        redacted=tuple(dict.fromkeys((*redacted, *more))),
+    )
+
+
+def _screened(calls: tuple[ToolCall, ...], screen: Screen) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
+    if not calls:
+        return calls, ()
+    arguments, redacted = screen([call.arguments for call in calls])
+    if not redacted:
+        return calls, ()
+    return tuple(replace(c, arguments=own) for c, own in zip(calls, arguments, strict=True)), redacted
+
+
+def _refuse_huge(given: Said) -> None:
+    size = sum(len(text) for text in _texts(given.content))
+    size += sum(len(c.arguments) if isinstance(c.arguments, str) else 0 for c in given.tool_calls)
+    if size > MESSAGE_LIMIT:
+        raise MessageTooLarge(size)
+
+
+def _texts(content: Content) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    return [part["text"] for part in content if isinstance(part.get("text"), str)]

@@ -1,0 +1,337 @@
+"""One session's log: whole lines added durably and once, and any page of it without reading the rest."""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from threading import RLock
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from carrel.errors import Conflict
+from carrel.files import FileStore, Part, Stale, show
+from carrel.sessions.offsets import Known, Offset, Offsets
+from carrel.sessions.titles import title_from
+from carrel.sessions.transcript import (
+    LINE_LIMIT,
+    VERSION,
+    Compaction,
+    Entry,
+    Foreign,
+    Header,
+    Line,
+    Summary,
+    Title,
+    decode,
+    encode,
+)
+
+_CHUNK = 4 * 1024 * 1024
+_ENDING = 512
+_ATTEMPTS = 50
+_PENDING = 256
+
+
+class NewerLog(Conflict):
+    """A later Carrel began this session; an earlier one reads it and adds nothing."""
+
+    code = "newer_log"
+
+    def __init__(self, path: str, version: int) -> None:
+        super().__init__(
+            f"{show(path)} was begun by a newer Carrel (format {version}).",
+            hint="Upgrade Carrel to continue it; it was not touched.",
+        )
+
+
+class Added(Struct, frozen=True):
+    """Where an entry is that was to be added, and whether it was not there before."""
+
+    number: int
+    is_new: bool
+
+
+class Placed(Struct, frozen=True):
+    """An entry and its number, from 1."""
+
+    number: int
+    entry: Entry
+
+
+class Log:
+    """The log of one session; several processes may add to it, and each sees what the others added.
+
+    What was read before is not read again: `Offsets` remembers where the entries are.
+    """
+
+    def __init__(self, files: FileStore, path: str, offsets: Offsets) -> None:
+        self.path = path
+        self._files = files
+        self._offsets = offsets
+        self._lock = RLock()
+        self._known: Known = Known()
+        self._new: list[Offset] = []
+        self._new_ids: dict[str, int] = {}
+        self._is_anew = False
+        self._is_loaded = False
+        self._ending = b""
+        self.unfinished = 0
+        """How many bytes at the end are no whole line."""
+
+    def look(self) -> Known:
+        """Read what was added since, and return what is known of the log now."""
+        with self._lock:
+            if not self._is_loaded:
+                self._load()
+            part = self._files.part(self.path, self._known.size, _CHUNK)
+            if part is None:
+                if self._known.size:
+                    self._begin_anew()
+                self.unfinished = 0
+                return self._known
+            if not self._is_same(part):
+                self._begin_anew()
+                part = self._files.part(self.path, 0, _CHUNK)
+            self._take_in(part)
+            if len(self._new) >= _PENDING:
+                self.flush()
+            return self._known
+
+    def add(self, lines: Sequence[Line], header: Header) -> list[Added]:
+        """Add lines durably, each entry once by its message id; return where the entries are.
+
+        A new log begins with the header. All lines are added in one write: all of them or none.
+        """
+        with self._lock:
+            fresh: list[Line] = []
+            for _ in range(_ATTEMPTS):
+                # Nobody can have come between if the log still ends where it was last seen to end.
+                known = self._known if self._known.size else self.look()
+                if known.newer:
+                    raise NewerLog(self.path, known.newer)
+                fresh = list(self._distinct(lines))
+                if not fresh:
+                    break
+                head = (header,) if known.header is None and not known.entries else ()
+                data = [encode(line) for line in (*head, *fresh)]
+                at = known.size + self.unfinished
+                try:
+                    size = self._files.append(self.path, b"".join(data), at=at)
+                except Stale:  # others were quicker: see what they added
+                    self.look()
+                    continue
+                self._take_own((*head, *fresh), data, size)
+                break
+            else:
+                raise Stale(self.path, expected=None, found=None)
+            new = {id(line) for line in fresh}
+            entries = (line for line in lines if isinstance(line, Entry))
+            return [Added(self.number_of(entry.message_id) or 0, id(entry) in new) for entry in entries]
+
+    def number_of(self, message_id: str) -> int | None:
+        """Return the number of the entry with this id, none where there is none."""
+        if not message_id:
+            return None
+        number = self._new_ids.get(message_id)
+        if number is None and not self._is_anew:
+            number = self._offsets.number_of(self.path, message_id)
+            if number is not None and number > self._known.entries:
+                return None  # kept by somebody who read further, and perhaps another file
+        return number
+
+    def entries(self, first: int, last: int) -> Iterator[Placed]:
+        """Yield the entries from one number to another, in order, but for what cannot be read any more."""
+        with self._lock:
+            known = self.look()
+            self.flush()
+            offsets = self._offsets.entries(self.path, max(1, first), min(last, known.entries))
+        for run in _runs(offsets):
+            start = run[0].start
+            part = self._files.part(self.path, start, run[-1].end - start)
+            data = part.data if part else b""
+            for offset in run:
+                found = decode(data[offset.start - start : offset.end - start])
+                for _, _, line in found.lines:
+                    if isinstance(line, Entry):
+                        yield Placed(offset.number, line)
+
+    def lines(self, first: int, last: int) -> Iterator[bytes]:
+        """Yield the lines of these entries as they stand in the log, each with its newline."""
+        with self._lock:
+            self.flush()
+            offsets = self._offsets.entries(self.path, first, last)
+        for run in _runs(offsets):
+            part = self._files.part(self.path, run[0].start, run[-1].end - run[0].start)
+            data = part.data if part else b""
+            for offset in run:
+                start = offset.start - run[0].start
+                yield data[start : start + offset.size].rstrip(b"\r\n") + b"\n"
+
+    def compaction(self) -> tuple[int, Compaction] | None:
+        """Return the last compaction and the number of the last entry that it stands for."""
+        known = self.look()
+        if known.compacted is None:
+            return None
+        through, start, size = known.compacted
+        part = self._files.part(self.path, start, size)
+        for _, _, line in decode(part.data).lines if part else ():
+            if isinstance(line, Compaction):
+                return through, line
+        return None
+
+    def flush(self) -> None:
+        """Keep what is known for the next process."""
+        with self._lock:
+            if self._new or self._is_anew:
+                self._offsets.keep(self.path, self._known, self._new, anew=self._is_anew)
+                self._new, self._new_ids, self._is_anew = [], {}, False
+
+    def _load(self) -> None:
+        """Begin with what an earlier process knew, if this is still the log that it read."""
+        self._is_loaded = True
+        known = self._offsets.known(self.path)
+        if known is None or not known.size:
+            self._is_anew = known is not None
+            return
+        start = max(0, known.size - _ENDING)
+        part = self._files.part(self.path, start, known.size - start)
+        if part is not None and part.size >= known.size and _digest(part.data) == known.ending:
+            self._known = replace(known, identity=part.identity)
+            self._ending = part.data
+        else:
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._known, self._new, self._new_ids, self._is_anew = Known(), [], {}, True
+        self._ending = b""
+
+    def _is_same(self, part: Part) -> bool:
+        """Tell whether the file that a part is of is the one that was read, grown or not."""
+        known = self._known
+        if part.size < known.size:
+            return False
+        if part.identity == known.identity or not known.size:
+            self._known = replace(known, identity=part.identity)
+            return True
+        start = max(0, known.size - _ENDING)
+        before = self._files.part(self.path, start, known.size - start)
+        if before is None or before.identity != part.identity or _digest(before.data) != known.ending:
+            return False
+        self._known = replace(known, identity=part.identity)
+        return True
+
+    def _take_in(self, part: Part | None) -> None:
+        """Read whole lines up to the end; what follows the last newline waits for it."""
+        held = b""
+        while part is not None and part.data:
+            held += part.data
+            cut = held.rfind(b"\n") + 1
+            if cut:
+                self._take_lines(held[:cut])
+                held = held[cut:]
+            elif len(held) > LINE_LIMIT:
+                break
+            read = self._known.size + len(held)
+            part = self._files.part(self.path, read, _CHUNK) if read < part.size else None
+        self.unfinished = len(held)
+
+    def _take_lines(self, data: bytes) -> None:
+        start = self._known.size
+        place = 0
+        while place < len(data):
+            end = data.index(b"\n", place) + 1
+            found = decode(data[place:end])
+            if found.is_damaged:
+                self._known = replace(self._known, damaged=self._known.damaged + 1)
+            for offset, size, line in found.lines:
+                self._take(start + place + offset, size, line)
+            place = end
+        self._advance(start + len(data), data)
+
+    def _take_own(self, lines: Sequence[Line], data: Sequence[bytes], size: int) -> None:
+        """Take in what was just written here, without reading it back."""
+        start = size - sum(len(each) for each in data)
+        if start != self._known.size:  # a torn line was completed first, and nobody has read that yet
+            self.look()
+            return
+        for line, each in zip(lines, data, strict=True):
+            if isinstance(line, Entry):
+                self._take_new(start, len(each), line)
+            else:
+                self._take(start, len(each), line)
+            start += len(each)
+        self._advance(size, b"".join(data))
+        if len(self._new) >= _PENDING:
+            self.flush()
+
+    def _advance(self, size: int, data: bytes) -> None:
+        self._ending = (self._ending + data[-_ENDING:])[-_ENDING:]
+        self._known = replace(self._known, size=size, ending=_digest(self._ending))
+
+    def _take(self, start: int, size: int, line: Line | Foreign) -> None:
+        known = self._known
+        if isinstance(line, Entry):
+            self._take_entry(start, size, line)
+        elif isinstance(line, Header) and known.header is None:
+            newer = line.version if line.version > VERSION else 0
+            self._known = replace(
+                known, header=to_builtins(line), source=line.source_plugin, newer=newer, first=line.timestamp
+            )
+        elif isinstance(line, Title):
+            self._known = replace(known, title=line.title)
+        elif isinstance(line, Summary):
+            self._known = replace(known, summary=line.summary)
+        elif isinstance(line, Compaction):
+            through = self.number_of(line.message_id) or line.through
+            if 0 < through <= known.entries:
+                self._known = replace(known, compacted=(through, start, size))
+        else:
+            self._known = replace(known, foreign=known.foreign + 1)
+
+    def _take_entry(self, start: int, size: int, entry: Entry) -> None:
+        if self.number_of(entry.message_id) is None:
+            self._take_new(start, size, entry)
+        else:
+            self._known = replace(self._known, duplicates=self._known.duplicates + 1)
+
+    def _take_new(self, start: int, size: int, entry: Entry) -> None:
+        known = self._known
+        number = known.entries + 1
+        self._new.append(Offset(number, start, size, entry.message_id))
+        if entry.message_id:
+            self._new_ids[entry.message_id] = number
+        opening = known.opening
+        if not opening and entry.role == "user":
+            opening = title_from(entry.to_text())
+        self._known = replace(
+            known,
+            entries=number,
+            opening=opening,
+            first=known.first or entry.timestamp,
+            last=entry.timestamp or known.last,
+        )
+
+    def _distinct(self, lines: Sequence[Line]) -> Iterator[Line]:
+        """Yield the lines that are not in the log yet, each message id once."""
+        seen: set[str] = set()
+        for line in lines:
+            if isinstance(line, Entry):
+                if line.message_id in seen or self.number_of(line.message_id) is not None:
+                    continue
+                seen.add(line.message_id)
+            yield line
+
+
+def _runs(offsets: Sequence[Offset]) -> Iterator[list[Offset]]:
+    """Part offsets into runs that are read in one go."""
+    run: list[Offset] = []
+    for offset in offsets:
+        if run and offset.end - run[0].start > _CHUNK:
+            yield run
+            run = []
+        run.append(offset)
+    if run:
+        yield run
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()

@@ -1,0 +1,97 @@
+"""Where the files of a session are, as the layout says, and which ids a session may have."""
+
+from msgspec import Struct
+
+from carrel.files import FileStore
+from carrel.files.paths import BadId, clean, valid_id
+from carrel.settings import AgentSettings
+from carrel.workspace.layout import Layout
+
+_TAKEN = (".log", ".json", ".jsonl", ".files", ".damaged")
+"""Endings that would make one session's file the other kind of file of another's."""
+
+
+def valid_session(session: str) -> str:
+    """Return a session's id unchanged if it can be part of a file name, and of no other session's."""
+    if valid_id(session).lower().endswith(_TAKEN):
+        raise BadId(session)
+    return session
+
+
+class Spot(Struct, frozen=True):
+    """One file: the store that keeps it, and its path there."""
+
+    files: FileStore
+    path: str
+
+
+class SessionPlaces(Struct, frozen=True, kw_only=True):
+    """The places of one agent's sessions: the log always in the workspace, the others where the layout says.
+
+    A layout that has no place for the window and the catalog leaves them to a cache of ours, `own`.
+    """
+
+    files: FileStore
+    own: FileStore
+    agent: str
+    log_pattern: str
+    window_pattern: str = ""
+    catalog_path: str = ""
+
+    def log(self, session: str) -> str:
+        """Return the path of a session's log."""
+        return self.log_pattern.format(session=valid_session(session))
+
+    def window(self, session: str) -> Spot:
+        """Return the place of what the model sees of a session."""
+        if self.window_pattern:
+            return Spot(self.files, self.window_pattern.format(session=valid_session(session)))
+        return Spot(self.own, f"{self.agent}/{valid_session(session)}.jsonl")
+
+    def catalog(self) -> Spot:
+        """Return the place of the list of sessions."""
+        if self.catalog_path:
+            return Spot(self.files, self.catalog_path)
+        return Spot(self.own, f"{self.agent}/sessions.json")
+
+    def attachments(self, session: str) -> str:
+        """Return the folder beside a session's log for what its messages hold beside text."""
+        return f"{self.folder}/{valid_session(session)}.files"
+
+    @property
+    def folder(self) -> str:
+        """The folder of the logs."""
+        return self.log_pattern.rpartition("/")[0]
+
+    @property
+    def is_own_folder(self) -> bool:
+        """Whether the folder is this agent's alone; else each log says whose it is."""
+        return f"/{self.agent}/" in f"/{self.log_pattern}"
+
+    def session_of(self, path: str) -> str | None:
+        """Return the id of the session whose log a path is, none where it is something else."""
+        before, _, after = self.log_pattern.partition("{session}")
+        if not (path.startswith(before) and path.endswith(after)) or len(path) <= len(before) + len(after):
+            return None
+        session = path[len(before) : len(path) - len(after)]
+        try:
+            return valid_session(session)
+        except BadId:
+            return None
+
+
+def places_of(layout: Layout, agent: AgentSettings, files: FileStore, own: FileStore) -> SessionPlaces:
+    """Return where an agent's sessions are; its own `transcripts_dir` wins over the layout's place."""
+    given = layout.sessions
+    log = given.log
+    if agent.transcripts_dir:
+        log = f"{clean(agent.transcripts_dir)}/{log.rpartition('/')[2]}"
+    filled = {"agent": valid_id(agent.id), "session": "{session}"}
+    return SessionPlaces(
+        files=files,
+        own=own,
+        agent=agent.id,
+        log_pattern=log.format_map(filled),
+        window_pattern=given.window.format_map(filled),
+        catalog_path=given.catalog.format_map(filled),
+    )

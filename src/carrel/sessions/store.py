@@ -1,0 +1,312 @@
+"""The sessions of one agent: recorded, paged, listed, titled and compacted."""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from carrel.clock import Clock
+from carrel.errors import CarrelError, NotFound
+from carrel.files import Entry as FileEntry
+from carrel.files import show
+from carrel.findings import Finding
+from carrel.sessions.catalog import CatalogRow, Rows, update_catalog
+from carrel.sessions.intake import Screen, take_in
+from carrel.sessions.log import Log, Placed
+from carrel.sessions.mirror import Mirrored, mirror
+from carrel.sessions.offsets import Known, Offsets
+from carrel.sessions.places import SessionPlaces, valid_session
+from carrel.sessions.transcript import Compaction, Entry, Header, Line, Summary, Title
+from carrel.sessions.turn import Sayable, said, stamp
+from carrel.workspace.scope import HiddenByScope, Scope
+
+_OPEN_LOGS = 64
+
+
+class UnknownSession(NotFound):
+    """No session of this agent has this id."""
+
+    code = "unknown_session"
+
+    def __init__(self, session: str) -> None:
+        super().__init__(
+            f"There is no session {show(session)!r}.", hint="`carrel sessions list` shows those there are."
+        )
+
+
+class Recorded(Struct, frozen=True, kw_only=True):
+    """A message that is durable now; `is_new` is false where it was recorded before."""
+
+    message_id: str
+    number: int
+    is_new: bool
+    redacted: tuple[str, ...] = ()
+
+
+class SessionRow(Struct, frozen=True, kw_only=True):
+    """One session as a list shows it."""
+
+    id: str
+    title: str
+    summary: str
+    updated: str
+    started: str
+    entries: int
+    agent_id: str
+    source: str
+    damaged: int = 0
+    duplicates: int = 0
+    foreign: int = 0
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """Some entries of a session, in order, and how many there are in all."""
+
+    session: str
+    total: int
+    entries: tuple[Placed, ...]
+    header: dict[str, object] | None
+    findings: tuple[Finding, ...] = ()
+
+
+class Sessions:
+    """An agent's sessions; the logs are the truth, and everything else here is derived from them."""
+
+    def __init__(self, places: SessionPlaces, offsets: Offsets, clock: Clock, screen: Screen) -> None:
+        self.places = places
+        self._offsets = offsets
+        self._clock = clock
+        self._screen = screen
+        self._logs: OrderedDict[str, Log] = OrderedDict()
+        self._mirrors: dict[str, Mirrored] = {}
+        self._unsettled: dict[str, None] = {}
+
+    def record(
+        self, session: str, messages: Sequence[Sayable], *, scope: Scope, source: str = ""
+    ) -> list[Recorded]:
+        """Add messages to a session's log, each once by its id; they are durable when this returns.
+
+        All in one write, so that a crash leaves all of them or none.
+        """
+        log = self._log(session)
+        entries = [
+            take_in(
+                said(message),
+                files=self.places.files,
+                folder=self.places.attachments(session),
+                screen=self._screen,
+                now=self._clock.now(),
+                scope=scope,
+                source=source,
+            )
+            for message in messages
+        ]
+        added = log.add(entries, self._header(session, entries))
+        self._unsettled[session] = None
+        return [
+            Recorded(message_id=entry.message_id, number=at.number, is_new=at.is_new, redacted=entry.redacted)
+            for entry, at in zip(entries, added, strict=True)
+        ]
+
+    def describe(self, session: str, *, title: str | None = None, summary: str | None = None) -> None:
+        """Give a session a title or a summary; both are lines of its log."""
+        now = stamp(self._clock.now())
+        lines: list[Line] = []
+        if title is not None:
+            lines.append(Title(timestamp=now, title=title))
+        if summary is not None:
+            lines.append(Summary(timestamp=now, summary=summary))
+        self._log(session).add(lines, self._header(session, ()))
+        self._unsettled[session] = None
+
+    def compact(self, session: str, compaction: Compaction) -> None:
+        """Let a summary stand for the entries up to one of them from now on; the log stays whole."""
+        log = self._existing(session)
+        log.add([replace(compaction, timestamp=stamp(self._clock.now()))], self._header(session, ()))
+        self._unsettled[session] = None
+
+    def settle(self, session: str) -> tuple[Finding, ...]:
+        """Bring the window file and the catalog up to the log."""
+        log, now = self._log(session), self._clock.now()
+        if not log.look().size:
+            return ()
+        self._mirrors[session], spoilt = mirror(
+            log, self.places.window(session), self._mirrors.get(session), now
+        )
+        row = _catalog_row(session, log.look())
+        lost = update_catalog(self.places.catalog(), row, session, rebuild=self._rows, now=now)
+        self._unsettled.pop(session, None)
+        return tuple(finding for finding in (spoilt, lost) if finding is not None)
+
+    def exists(self, session: str) -> bool:
+        """Tell whether a session has a log."""
+        return self.places.files.stamps([self.places.log(session)]) != [None]
+
+    def row(self, session: str) -> SessionRow:
+        """Return one session as a list shows it."""
+        return self._row(session, self._existing(session).look())
+
+    def rows(self, *, limit: int | None = None, offset: int = 0) -> tuple[list[SessionRow], int]:
+        """Return sessions, the last used first, and how many there are; only the former are looked at."""
+        names = self._by_age()
+        end = None if limit is None else offset + limit
+        return [self._row(name, self._log(name).look()) for name in names[offset:end]], len(names)
+
+    def page(self, session: str, *, first: int = 1, limit: int = 50) -> Page:
+        """Return the entries from a number on; a negative number counts from the end."""
+        log = self._existing(session)
+        known = log.look()
+        begin = first if first > 0 else max(1, known.entries + 1 + first)
+        entries = tuple(log.entries(begin, begin + limit - 1)) if limit > 0 else ()
+        return Page(
+            session=session,
+            total=known.entries,
+            entries=entries,
+            header=known.header,
+            findings=_findings(log, known),
+        )
+
+    def entries(self, session: str, first: int = 1) -> Iterator[Placed]:
+        """Yield a session's entries from a number on."""
+        log = self._existing(session)
+        return log.entries(first, log.look().entries)
+
+    def number_of(self, session: str, message_id: str) -> int | None:
+        """Return the number of the entry with this id."""
+        log = self._existing(session)
+        log.look()
+        return log.number_of(message_id)
+
+    def seen(self, session: str, *, scope: Scope) -> tuple[Compaction | None, tuple[Placed, ...]]:
+        """Return what a model sees of a session: the last summary, and the entries after it.
+
+        What was said to the owner alone is not shown to others, nor is a summary of it.
+        """
+        if not self.exists(session):
+            return None, ()
+        log = self._log(session)
+        found = log.compaction()
+        through, compaction = found or (0, None)
+        placed = tuple(log.entries(through + 1, log.look().entries))
+        if scope is Scope.SHARED:
+            placed = tuple(each for each in placed if each.entry.scope == Scope.SHARED)
+            compaction = compaction if compaction and compaction.scope == Scope.SHARED else None
+        return compaction, placed
+
+    def findings(self, session: str) -> tuple[Finding, ...]:
+        """Return what is wrong with a session's log."""
+        log = self._log(session)
+        return _findings(log, log.look())
+
+    def log_path(self, session: str) -> str:
+        """Return the path of a session's log; one that does not exist is an error."""
+        return self._existing(session).path
+
+    def forget(self, session: str) -> None:
+        """Let go of what is derived from a session whose files are gone."""
+        path = self.places.log(session)
+        self._logs.pop(path, None)
+        self._mirrors.pop(session, None)
+        self._unsettled.pop(session, None)
+        self._offsets.forget(path)
+        now = self._clock.now()
+        update_catalog(self.places.catalog(), None, session, rebuild=self._rows, now=now)
+
+    def close(self) -> None:
+        """Bring derived files up to their logs, as far as that can be done, and let go."""
+        for session in list(self._unsettled):
+            with suppress(CarrelError):  # they are derived: the next one to use the session makes them
+                self.settle(session)
+        for log in self._logs.values():
+            log.flush()
+        self._offsets.close()
+
+    def _header(self, session: str, entries: Sequence[Entry]) -> Header:
+        source = entries[0].source_plugin if entries else ""
+        return Header(
+            id=session,
+            timestamp=stamp(self._clock.now()),
+            agent_id=self.places.agent,
+            source_plugin=source,
+        )
+
+    def _log(self, session: str) -> Log:
+        path = self.places.log(session)
+        log = self._logs.pop(path, None) or Log(self.places.files, path, self._offsets)
+        self._logs[path] = log
+        if len(self._logs) > _OPEN_LOGS:
+            self._logs.popitem(last=False)[1].flush()
+        return log
+
+    def _existing(self, session: str) -> Log:
+        valid_session(session)
+        log = self._log(session)
+        if not log.look().size and not self.exists(session):
+            raise UnknownSession(session)
+        return log
+
+    def _by_age(self) -> list[str]:
+        """Return the ids of all sessions, the last written first."""
+        found: list[tuple[int, str]] = []
+        for entry in self.places.files.list(self.places.folder):
+            session = self.places.session_of(entry.path) if entry.kind == "file" else None
+            if session is not None and self._is_own(session, entry):
+                found.append((entry.modified_ns, session))
+        return [session for _, session in sorted(found, key=lambda each: (-each[0], each[1]))]
+
+    def _is_own(self, session: str, entry: FileEntry) -> bool:
+        """Tell whether a log is this agent's; in a folder that agents share, the header says so."""
+        if self.places.is_own_folder or not entry.size:
+            return True
+        header = self._log(session).look().header
+        return header is None or header.get("agent_id", self.places.agent) == self.places.agent
+
+    def _row(self, session: str, known: Known) -> SessionRow:
+        return SessionRow(
+            id=session,
+            title=known.title or known.opening,
+            summary=known.summary,
+            updated=known.last or known.first,
+            started=known.first,
+            entries=known.entries,
+            agent_id=self.places.agent,
+            source=known.source,
+            damaged=known.damaged,
+            duplicates=known.duplicates,
+            foreign=known.foreign,
+        )
+
+    def _rows(self) -> Rows:
+        return {name: _catalog_row(name, self._log(name).look()) for name in self._by_age()}
+
+
+def own_only(session: str, current: str | None, scope: Scope) -> None:
+    """Refuse others than the owner every session but the one that they take part in."""
+    if scope is Scope.SHARED and session != current:
+        raise HiddenByScope(f"session {session}")
+
+
+def _catalog_row(session: str, known: Known) -> CatalogRow:
+    return CatalogRow(
+        id=session,
+        title=known.title or known.opening,
+        summary=known.summary,
+        updated_at=known.last or known.first,
+    )
+
+
+def _findings(log: Log, known: Known) -> tuple[Finding, ...]:
+    """Say what is wrong with a log; every whole entry of it is served all the same."""
+    said: list[tuple[str, int, str]] = [
+        ("damaged_lines", known.damaged, "damaged lines, of which what is whole is shown"),
+        ("duplicate_entries", known.duplicates, "entries that are there twice, and are shown once"),
+        ("foreign_lines", known.foreign, "lines of a kind that this Carrel does not know"),
+        ("torn_line", int(log.unfinished > 0), "unfinished last line"),
+    ]
+    return tuple(
+        Finding(code=code, path=log.path, message=f"{log.path} has {count} {what}.")
+        for code, count, what in said
+        if count
+    )

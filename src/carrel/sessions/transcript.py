@@ -1,0 +1,195 @@
+"""The lines of a log: a session's header, its entries, and the notes on it, as values and as JSON.
+
+The form is seed 002's, and what else a session needs: calls of tools, a title, a summary, a compaction. Lines
+that are damaged give back whatever in them is whole; lines of a kind that is not known here are left alone.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, cast
+
+from msgspec import Struct, ValidationError, convert, to_builtins
+
+from carrel import plainjson
+from carrel.sessions.message import Message, Role, ToolCall
+
+VERSION = 1
+LINE_LIMIT = 64 * 1024 * 1024
+"""A line with more bytes than this is nobody's message."""
+
+Finish = Literal["stop", "tools", "length", "cancelled", "error"]
+Content = str | list[Any]
+"""A text, or parts as the caller gave them, their attachments stored beside the log."""
+
+_START = re.compile(rb'\{\s*"type"')
+_NULS = re.compile(rb"\0+")
+
+
+class Header(Struct, frozen=True, kw_only=True, tag_field="type", tag="session"):
+    """The first line of a log: whose session it is."""
+
+    version: int = VERSION
+    id: str
+    timestamp: str = ""
+    agent_id: str = ""
+    source_plugin: str = ""
+    forked_from: dict[str, str] | None = None
+
+
+class Entry(Struct, frozen=True, kw_only=True, tag_field="type", tag="entry"):
+    """One message as it was recorded.
+
+    `scope` is who was listening; one that does not say was the owner's alone. `finish` says how a reply came
+    to its end, `redacted` which kinds of secrets were taken out.
+    """
+
+    timestamp: str = ""
+    role: Role
+    content: Content = ""
+    message_id: str = ""
+    source_plugin: str = ""
+    sender_id: str | None = None
+    name: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    scope: str = ""
+    finish: Finish = "stop"
+    redacted: tuple[str, ...] = ()
+
+    def to_text(self) -> str:
+        """Return what a person or a model reads of it: the texts, and a line for whatever else it holds."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(_text_of(part) for part in self.content)
+
+    def to_message(self) -> Message:
+        """Return it as a model receives it."""
+        return Message(
+            role=self.role,
+            content=self.to_text(),
+            name=self.name,
+            tool_calls=self.tool_calls,
+            tool_call_id=self.tool_call_id,
+        )
+
+
+class Title(Struct, frozen=True, kw_only=True, tag_field="type", tag="title"):
+    """What the session is called from here on."""
+
+    timestamp: str = ""
+    title: str
+
+
+class Summary(Struct, frozen=True, kw_only=True, tag_field="type", tag="summary"):
+    """What the session is about, for the list of sessions."""
+
+    timestamp: str = ""
+    summary: str
+
+
+class Compaction(Struct, frozen=True, kw_only=True, tag_field="type", tag="compaction"):
+    """From here on the model reads this summary in place of the entries up to one of them.
+
+    The entry is named by its number, and by its message id, which counts where the two differ.
+    """
+
+    timestamp: str = ""
+    summary: str
+    through: int
+    message_id: str = ""
+    scope: str = ""
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    method: str = ""
+
+
+Line = Header | Entry | Title | Summary | Compaction
+
+
+class Foreign(Struct, frozen=True):
+    """A line of a kind that is not known here; a later Carrel or another program wrote it."""
+
+    kind: str
+
+
+class Found(Struct, frozen=True):
+    """What one line of a file holds: values with their places in it, and whether something was lost."""
+
+    lines: tuple[tuple[int, int, Line | Foreign], ...] = ()
+    is_damaged: bool = False
+
+
+def encode(line: Line) -> bytes:
+    """Return a line as it stands in a log, newline and all; what says nothing is left out."""
+    value: dict[str, Any] = to_builtins(line)
+    kept = {key: item for key, item in value.items() if key in _ALWAYS or item not in _SILENT}
+    return plainjson.dumps(kept) + b"\n"
+
+
+_ALWAYS = frozenset(("type", "timestamp", "role", "content", "message_id", "source_plugin"))
+_SILENT: tuple[Any, ...] = (None, "", "stop", [], ())
+
+
+def decode(raw: bytes) -> Found:
+    """Return what a line of a file holds; of a damaged one, every object in it that is whole."""
+    body = raw.strip(b" \t\r\n\xef\xbb\xbf")
+    if not body:
+        return Found()
+    if len(raw) > LINE_LIMIT:
+        return Found(is_damaged=True)
+    try:
+        return Found(((0, len(raw), _typed(plainjson.loads(body))),))
+    except ValueError:
+        return Found(tuple(_recovered(raw)), is_damaged=True)
+
+
+def _typed(value: Any) -> Line | Foreign:
+    """Return the value that an object of a log stands for; what contradicts its kind raises ValueError."""
+    if not isinstance(value, dict):
+        raise ValueError("no object")  # noqa: TRY004 - to the caller it is as bad as broken JSON
+    value = cast("dict[str, Any]", value)
+    kind = value.get("type")
+    if kind not in KINDS:
+        return Foreign(str(kind)[:64])
+    value = {key: item for key, item in value.items() if item is not None}  # others write null for nothing
+    try:
+        return convert(value, KINDS[kind])
+    except ValidationError as error:
+        raise ValueError(str(error)) from None
+
+
+KINDS: dict[Any, type[Line]] = {
+    "session": Header,
+    "entry": Entry,
+    "title": Title,
+    "summary": Summary,
+    "compaction": Compaction,
+}
+
+
+def _recovered(raw: bytes) -> Iterator[tuple[int, int, Line | Foreign]]:
+    """Yield the whole objects of a line in which others are broken: two writers in one, or a hole of NULs."""
+    starts = [found.start() for found in _START.finditer(raw)]
+    ends = [*starts[1:], len(raw)]
+    for start, end in zip(starts, ends, strict=True):
+        piece = _NULS.split(raw[start:end])[0].rstrip()
+        try:
+            line = _typed(plainjson.loads(piece))
+        except ValueError:
+            continue
+        if not isinstance(line, Foreign):  # the parts of a message have types too
+            yield start, len(piece), line
+
+
+def _text_of(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        return ""
+    part = cast("dict[str, Any]", part)
+    kind = part.get("type")
+    if isinstance(part.get("text"), str):
+        return part["text"]
+    if kind == "attachment":
+        return f"[{part.get('media_type', 'file')}: {part.get('path', '')}, {part.get('bytes', 0)} bytes]"
+    return f"[{kind or 'part'}]"
