@@ -1,13 +1,49 @@
-"""The small truths beside the files: what was sent, what is frozen, what was found out."""
+"""The small truths beside the files: what was sent, what waits, what it cost, who did what."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
 
-Payload = Mapping[str, Any]
+from carrel.records.content import Payload
+
+if TYPE_CHECKING:  # most commands look at the layout and at what is frozen, and need none of these
+    from carrel.records.audit import Audit
+    from carrel.records.queue import Queue
+    from carrel.records.recalls import Recalls
+    from carrel.records.usage import Usage
+
+__all__ = ["Payload", "Records"]
 
 
 class Records(Protocol):
     """What Carrel must remember and prose cannot hold; every acknowledged write is durable."""
+
+    @property
+    def queue(self) -> "Queue":
+        """What waits to be done."""
+        ...
+
+    @property
+    def usage(self) -> "Usage":
+        """What the models cost."""
+        ...
+
+    @property
+    def audit(self) -> "Audit":
+        """Who did what."""
+        ...
+
+    @property
+    def recalls(self) -> "Recalls":
+        """What was remembered when."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Keep all that this thread writes inside to these records and their parts, or none of it.
+
+        One inside another is a part of it: undone alone when it fails, kept with the whole. Others wait
+        meanwhile, so nothing slow is done inside and nothing awaited.
+        """
+        ...
 
     def layout(self) -> str | None:
         """Return the layout this workspace was found to have."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import RLock
 from typing import Any, Protocol, cast
 
 import apsw
@@ -16,11 +17,15 @@ from carrel.errors import Unavailable
 BUSY_MILLISECONDS = 5_000
 _PAUSE_SECONDS = 0.01
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+_WHOLE = ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
+_PART = ("SAVEPOINT part", "RELEASE part", "ROLLBACK TO part; RELEASE part")
 
 
 class _Connection(Protocol):
     """What is used of apsw's connection, whose own types are incomplete."""
 
+    @property
+    def in_transaction(self) -> bool: ...
     def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Iterable[tuple[Any, ...]]: ...
     def set_busy_timeout(self, milliseconds: int, /) -> None: ...
     def config(self, operation: int, value: int, /) -> int: ...
@@ -51,6 +56,9 @@ class Database:
     `durable` keeps every commit over a power cut; without it the file is a cache: it may lose the
     last commits, and when damaged it is set aside and begun anew. No path means in memory. `inside` is
     a directory that others may have filled: no link below it is followed to the file.
+
+    Threads may share it: one at a time runs a statement, or a whole transaction. A forked process may
+    not, since SQLite's locks stay with its parent: there every use is an error, and it opens its own.
     """
 
     def __init__(
@@ -62,6 +70,9 @@ class Database:
         self._migrations = migrations
         self._durable = durable
         self._inside = inside
+        self._lock = RLock()
+        self._depth = 0
+        self._process = os.getpid()
         try:
             self._connection = self._opened()
         except (apsw.Error, OSError) as error:
@@ -69,32 +80,55 @@ class Database:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run one statement and return all its rows."""
-        try:
-            return list(self._connection.execute(sql, values))
-        except _DAMAGE as error:
-            if self._is_cache:
-                self._connection.close()
-                with suppress(OSError):  # then the next one to open it finds out again
-                    self._set_aside()
-            raise self._failed(error) from error
-        except apsw.Error as error:
-            raise self._failed(error) from error
+        self._refuse_fork()
+        with self._lock:
+            try:
+                if self._depth and not self._connection.in_transaction:  # it must not go on by halves
+                    raise self._failed("what was begun had to be undone")
+                return list(self._connection.execute(sql, values))
+            except _DAMAGE as error:
+                if self._is_cache:
+                    self._connection.close()
+                    with suppress(OSError):  # then the next one to open it finds out again
+                        self._set_aside()
+                raise self._failed(error) from error
+            except apsw.Error as error:
+                raise self._failed(error) from error
 
     @contextmanager
     def transaction(self) -> Generator[None]:
-        """Hold the write lock from the start, so that what is read may be written back."""
-        self.rows("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.rows("COMMIT")
-        except BaseException:
-            with suppress(DatabaseUnavailable):  # what went wrong first is what counts
-                self.rows("ROLLBACK")
-            raise
+        """Hold the write lock from the start, so that what is read may be written back.
+
+        One inside another is a part of it: undone by itself when it fails, kept only with the whole.
+        """
+        self._refuse_fork()
+        with self._lock:
+            begin, keep, undo = _PART if self._depth else _WHOLE
+            self.rows(begin)
+            self._depth += 1
+            try:
+                yield
+                self.rows(keep)
+            except BaseException:
+                with suppress(DatabaseUnavailable):  # what went wrong first is what counts
+                    self.rows(undo)
+                raise
+            finally:
+                self._depth -= 1
 
     def close(self) -> None:
         """Close the connection; nothing is lost, every commit is already in the file."""
-        self._connection.close()
+        if self._process == os.getpid():
+            with self._lock:
+                self._connection.close()
+
+    def _refuse_fork(self) -> None:
+        """Keep a forked child away, before it waits for a lock that nobody there will release."""
+        if self._process != os.getpid():
+            raise DatabaseUnavailable(
+                f"The database {self._name} was opened by the process that this one was forked from.",
+                hint="Open the workspace in this process, or start processes with spawn.",
+            )
 
     @property
     def _is_cache(self) -> bool:
@@ -163,10 +197,13 @@ class Database:
         for suffix in ("-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
-    def _failed(self, error: Exception) -> DatabaseUnavailable:
-        name = self.path.name if self.path else "memory"
+    @property
+    def _name(self) -> str:
+        return self.path.name if self.path else "memory"
+
+    def _failed(self, error: Exception | str) -> DatabaseUnavailable:
         return DatabaseUnavailable(
-            f"The database {name} cannot be used: {error}",
+            f"The database {self._name} cannot be used: {error}",
             hint="Check that its directory exists, is writable, has room, and that no link leads to it.",
         )
 

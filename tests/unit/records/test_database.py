@@ -1,6 +1,11 @@
 import os
 import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Barrier, Event, Thread
 
 import apsw
 import pytest
@@ -216,3 +221,184 @@ def test_a_commit_that_fails_leaves_the_next_transaction_free(tmp_path):
         database.rows("INSERT INTO one VALUES (1)")
     assert database.rows("SELECT x FROM one") == [(1,)]
     database.close()
+
+
+def add(database: Database, *numbers: int, fail: bool = False) -> None:
+    with database.transaction():
+        for number in numbers:
+            database.rows("INSERT INTO one VALUES (?)", (number,))
+        if fail:
+            raise KeyError
+
+
+def numbers_in(database: Database) -> list[int]:
+    return [row[0] for row in database.rows("SELECT x FROM one ORDER BY rowid")]
+
+
+def test_a_transaction_inside_another_is_undone_alone_and_kept_with_the_whole(tmp_path):
+    path = tmp_path / "x.db"
+    database, other = (Database(path, (FIRST,), durable=True) for _ in range(2))
+    with database.transaction():
+        add(database, 1)
+        with pytest.raises(KeyError):
+            add(database, 2, fail=True)
+        with database.transaction():
+            add(database, 3)
+            with pytest.raises(KeyError):
+                add(database, 4, fail=True)
+        assert numbers_in(other) == []
+    assert numbers_in(other) == [1, 3]
+    database.close()
+    other.close()
+
+
+@pytest.mark.parametrize("path", [None, "x.db"])
+def test_threads_that_share_a_database_do_not_get_into_each_others_transactions(tmp_path, path):
+    database = Database(path and tmp_path / path, (FIRST,), durable=False)
+    ready = Barrier(8, timeout=30)
+
+    def work(number: int) -> None:
+        ready.wait()
+        for step in range(20):
+            first = (number * 20 + step) * 2
+            if step % 4 == 0:
+                with pytest.raises(KeyError):
+                    add(database, first, first + 1, fail=True)
+            else:
+                add(database, first, first + 1)
+            numbers_in(database)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
+    found = numbers_in(database)
+    assert len(found) == 8 * 15 * 2
+    assert found[1::2] == [number + 1 for number in found[::2]]
+    database.close()
+
+
+def test_a_thread_waits_until_the_transaction_of_another_is_over():
+    database = Database(None, (FIRST,), durable=True)
+    begun, done = Event(), Event()
+
+    def write() -> None:
+        begun.wait(30)
+        add(database, 2)
+        done.set()
+
+    thread = Thread(target=write)
+    thread.start()
+    with database.transaction():
+        begun.set()
+        assert not done.wait(0.1)
+        add(database, 1)
+    thread.join(30)
+    assert done.is_set()
+    assert numbers_in(database) == [1, 2]
+
+
+FORKED = """
+import os, sys
+from pathlib import Path
+from threading import Event, Thread
+from carrel.errors import Unavailable
+from carrel.records.database import Database
+
+database = Database(Path(sys.argv[1]), ("CREATE TABLE one (x INTEGER) STRICT",), durable=True)
+held, over = Event(), Event()
+
+def hold():
+    with database.transaction():
+        database.rows("INSERT INTO one VALUES (1)")
+        held.set()
+        over.wait()
+
+thread = Thread(target=hold)
+thread.start()
+held.wait()
+child = os.fork()  # while a thread, which the child will not have, holds the lock
+if not child:
+    said = []
+    for use in (lambda: database.rows("SELECT 1"), database.transaction().__enter__):
+        try:
+            use()
+        except Unavailable as error:
+            said.append(f"{error.code} {bool(error.hint)}")
+    database.close()
+    print(said, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+over.set()
+thread.join()
+print(database.rows("SELECT x FROM one"))
+"""
+
+
+def test_a_forked_process_is_kept_away_and_its_parent_goes_on(tmp_path):
+    command = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path / "x.db")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    said, kept = done.stdout.splitlines()
+    assert said == str(["database_unavailable True"] * 2)
+    assert kept == "[(1,)]"
+
+
+@contextmanager
+def no_more_room(database: Database):
+    (pages,) = database.rows("PRAGMA page_count")[0]
+    database.rows(f"PRAGMA max_page_count = {pages}")
+    yield
+    database.rows(f"PRAGMA max_page_count = {1 << 30}")
+
+
+@pytest.mark.parametrize("path", [None, "x.db"])
+def test_a_disk_without_room_is_a_typed_error_and_what_was_kept_stays(tmp_path, path):
+    database = Database(path and tmp_path / path, ("CREATE TABLE one (x ANY)",), durable=True)
+    database.rows("INSERT INTO one VALUES ('kept')")
+    with no_more_room(database), pytest.raises(DatabaseUnavailable, match="full"):
+        database.rows("INSERT INTO one VALUES (?)", ("x" * 100_000,))
+    assert database.rows("SELECT x FROM one") == [("kept",)]
+    database.rows("INSERT INTO one VALUES (?)", ("x" * 100_000,))
+    assert database.rows("SELECT count(*) FROM one") == [(2,)]
+    database.close()
+
+
+def test_a_transaction_that_the_disk_undid_does_not_go_on_by_halves():
+    """SQLite may undo all of it by itself; whoever does not notice would keep the rest, piece by piece."""
+    database = Database(None, (FIRST,), durable=True)
+
+    def go_on() -> None:
+        with database.transaction():
+            add(database, 1)
+            database.rows("ROLLBACK")  # as a full disk does
+            with pytest.raises(DatabaseUnavailable):
+                database.rows("INSERT INTO one VALUES (2)")
+            with pytest.raises(DatabaseUnavailable):
+                add(database, 3)
+
+    with pytest.raises(DatabaseUnavailable):
+        go_on()
+    assert numbers_in(database) == []
+    add(database, 4)
+    assert numbers_in(database) == [4]
+
+
+def test_a_closed_database_is_a_typed_error():
+    database = Database(None, (FIRST,), durable=True)
+    database.close()
+    database.close()
+    with pytest.raises(DatabaseUnavailable):
+        database.rows("SELECT 1")
+    with pytest.raises(DatabaseUnavailable):
+        add(database, 1)
+
+
+def test_damage_that_shows_inside_a_transaction_is_a_typed_error(tmp_path):
+    path = tmp_path / "x.db"
+    database = Database(path, (FIRST,), durable=False)
+    add(database, *range(10_000))
+    database.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + os.urandom(len(whole) - 4096))
+    damaged = Database(path, (FIRST,), durable=False)
+    with pytest.raises(DatabaseUnavailable, match="malformed"), damaged.transaction():
+        damaged.rows("SELECT sum(x) FROM one")
+    assert (tmp_path / "x.db.damaged").exists()

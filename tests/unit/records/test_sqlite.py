@@ -1,12 +1,35 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from threading import Barrier, Timer
 
 import apsw
 import pytest
 
-from carrel.records.database import NewerFormat
+from carrel.records.database import DatabaseUnavailable, NewerFormat
+from carrel.records.recalls import RecallEvent
 from carrel.records.sqlite import SqliteRecords
+from carrel.records.usage import Spent
+
+NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
+LEASE = timedelta(minutes=5)
+
+# Written as the first Carrel wrote it; this text is not to follow later changes of the code.
+FORMAT_1 = """
+    CREATE TABLE facts_of_workspace (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+    CREATE TABLE assemblies (
+        agent TEXT NOT NULL, session TEXT NOT NULL, payload TEXT NOT NULL,
+        PRIMARY KEY (agent, session)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE frozen (
+        agent TEXT NOT NULL, session TEXT NOT NULL, scope TEXT NOT NULL, payload TEXT NOT NULL,
+        PRIMARY KEY (agent, session)
+    ) STRICT, WITHOUT ROWID;
+    PRAGMA user_version = 1;
+    INSERT INTO facts_of_workspace VALUES ('layout', 'nexo');
+    INSERT INTO assemblies VALUES ('kate', 's1', '{"text":"sent"}');
+    INSERT INTO frozen VALUES ('kate', 's1', 'main', '{"1":"as it was"}');
+    """
 
 
 @pytest.fixture
@@ -16,13 +39,6 @@ def path(tmp_path):
 
 def keep(records, *, scope="main", assembly="sent", frozen="as it was", session="s1"):
     records.keep_assembly("kate", session, scope, assembly={"text": assembly}, frozen={"1": frozen})
-
-
-def test_nothing_is_known_at_first():
-    records = SqliteRecords()
-    assert records.layout() is None
-    assert records.last_assembly("kate", "s1") is None
-    assert records.frozen("kate", "s1", "main") is None
 
 
 def test_everything_is_there_after_opening_again(path):
@@ -40,67 +56,6 @@ def test_everything_is_there_after_opening_again(path):
 def test_what_was_written_is_there_without_closing(path):
     keep(SqliteRecords(path))
     assert SqliteRecords(path).last_assembly("kate", "s1") == {"text": "sent"}
-
-
-def test_the_layout_may_be_remembered_anew():
-    records = SqliteRecords()
-    records.remember_layout("nexo")
-    records.remember_layout("astra")
-    assert records.layout() == "astra"
-
-
-def test_the_first_to_freeze_a_session_wins_and_the_last_assembly_is_kept():
-    records = SqliteRecords()
-    keep(records, assembly="first", frozen="first")
-    keep(records, assembly="second", frozen="second")
-    assert records.frozen("kate", "s1", "main") == {"1": "first"}
-    assert records.last_assembly("kate", "s1") == {"text": "second"}
-
-
-def test_a_change_of_scope_replaces_what_is_frozen():
-    records = SqliteRecords()
-    keep(records, scope="main", frozen="for the owner")
-    assert records.frozen("kate", "s1", "shared") is None
-    keep(records, scope="shared", frozen="for all")
-    assert records.frozen("kate", "s1", "shared") == {"1": "for all"}
-    assert records.frozen("kate", "s1", "main") is None
-
-
-def test_sessions_and_agents_are_kept_apart():
-    records = SqliteRecords()
-    keep(records, session="s1", frozen="one")
-    keep(records, session="s2", frozen="two")
-    assert records.frozen("kate", "s1", "main") == {"1": "one"}
-    assert records.frozen("kate", "s2", "main") == {"1": "two"}
-    assert records.frozen("ana", "s1", "main") is None
-
-
-def test_thawing_ends_the_freeze_of_one_session_and_keeps_its_last_assembly():
-    records = SqliteRecords()
-    keep(records, session="s1")
-    keep(records, session="s2")
-    records.thaw("kate", "s1")
-    assert records.frozen("kate", "s1", "main") is None
-    assert records.last_assembly("kate", "s1") is not None
-    assert records.frozen("kate", "s2", "main") is not None
-    keep(records, session="s1", frozen="read again")
-    assert records.frozen("kate", "s1", "main") == {"1": "read again"}
-
-
-def test_text_that_is_not_unicode_survives():
-    records = SqliteRecords()
-    keep(records, frozen="a\udcffb\0c🐙")
-    assert records.frozen("kate", "s1", "main") == {"1": "a\udcffb\0c🐙"}
-
-
-def test_a_write_that_fails_leaves_neither_half():
-    records = SqliteRecords()
-    with pytest.raises(TypeError):
-        records.keep_assembly("kate", "s1", "main", assembly={"text": "sent"}, frozen={"1": object()})
-    assert records.last_assembly("kate", "s1") is None
-    assert records.frozen("kate", "s1", "main") is None
-    keep(records)  # and the next write is not caught in the failed one
-    assert records.last_assembly("kate", "s1") == {"text": "sent"}
 
 
 def test_two_connections_see_each_other(path):
@@ -159,3 +114,197 @@ def test_a_file_of_a_newer_carrel_is_refused_and_not_touched(path, mode):
     assert "99" in refusal.value.message
     assert refusal.value.hint
     assert path.read_bytes() == before
+
+
+def spent(**changes):
+    figures = {
+        "agent": "kate",
+        "session": "s1",
+        "model": "m",
+        "at": NOW,
+        "input": 9,
+        "cached": 4,
+        "output": 2,
+    }
+    return Spent(**(figures | changes))
+
+
+def recalled():
+    return RecallEvent(
+        agent="kate", session="s1", at=NOW, query="q", path="MEMORY.md", line=1, tier="profile", rank=1,
+        score=0.5, text="t", who="tool",
+    )  # fmt: skip
+
+
+def write_all(records):
+    records.remember_layout("astra")
+    keep(records)
+    records.queue.put("extract", {}, key="k")
+    records.usage.add(spent(), turn="t1")
+    records.audit.note(at=NOW, actor="kate", action="write")
+    records.recalls.add([recalled()])
+
+
+def seen(records):
+    return (
+        records.layout(),
+        records.last_assembly("kate", "s1"),
+        records.queue.jobs(),
+        records.usage.total(),
+        records.audit.events(),
+        records.recalls.since("kate", NOW),
+    )
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_file_of_the_first_format_is_brought_up_to_date(path, mode):
+    path.parent.mkdir()
+    connection = apsw.Connection(str(path))
+    list(connection.execute(f"PRAGMA journal_mode = {mode}; {FORMAT_1}"))
+    connection.close()
+    records = SqliteRecords(path)
+    assert records.layout() == "nexo"
+    assert records.last_assembly("kate", "s1") == {"text": "sent"}
+    assert records.frozen("kate", "s1", "main") == {"1": "as it was"}
+    write_all(records)
+    before = seen(records)
+    records.close()
+    again = SqliteRecords(path)
+    assert seen(again) == before
+    assert again.frozen("kate", "s1", "main") == {"1": "as it was"}
+    again.close()
+
+
+def test_many_that_bring_a_file_up_to_date_at_once_do_it_once(path):
+    path.parent.mkdir()
+    connection = apsw.Connection(str(path))
+    list(connection.execute(FORMAT_1))
+    connection.close()
+
+    def opened(number: int) -> str:
+        records = SqliteRecords(path)
+        records.queue.put("extract", {}, key=str(number))
+        return records.layout()
+
+    assert at_once(opened) == ["nexo"] * 8
+    assert len(SqliteRecords(path).queue.jobs()) == 8
+
+
+def test_everything_written_is_seen_by_others_without_closing(path):
+    one, two = SqliteRecords(path), SqliteRecords(path)
+    write_all(one)
+    assert seen(one) == seen(two)
+    assert all(seen(two))
+
+
+def test_of_many_connections_one_has_each_job(path):
+    connections = [SqliteRecords(path) for _ in range(4)]
+    with connections[0].transaction():
+        for number in range(30):
+            connections[0].queue.put("extract", {}, key=str(number))
+
+    def work(number: int) -> list[str]:
+        queue, keys = connections[number].queue, []
+        while (job := queue.take(["extract"], now=NOW, lease=LEASE, worker=str(number))) is not None:
+            queue.finish(job)
+            keys.append(job.key)
+        return keys
+
+    done = [key for keys in at_once(work, 4) for key in keys]
+    assert sorted(done, key=int) == [str(number) for number in range(30)]
+
+
+def test_many_connections_that_put_the_same_put_it_once(path):
+    connections = [SqliteRecords(path) for _ in range(4)]
+
+    def put(number: int) -> tuple[int, ...]:
+        return tuple(connections[number].queue.put("extract", {}, key=str(key)).id for key in range(10))
+
+    assert len(set(at_once(put, 4))) == 1
+    assert connections[0].queue.counts()["waiting"] == 10
+
+
+def test_what_a_worker_begins_is_seen_by_nobody_before_it_is_kept(path):
+    one, two = SqliteRecords(path), SqliteRecords(path)
+    with one.transaction():
+        write_all(one)
+        assert two.queue.jobs() == []
+        assert two.queue.take(["extract"], now=NOW, lease=LEASE, worker="two") is None
+    assert len(two.queue.jobs()) == 1
+
+
+@pytest.mark.parametrize("sql", ["UPDATE audit SET actor = 'nobody'", "DELETE FROM audit"])
+def test_not_even_a_statement_of_ours_changes_the_audit(sql):
+    records = SqliteRecords()
+    event = records.audit.note(at=NOW, actor="kate", action="write")
+    with pytest.raises(DatabaseUnavailable, match="only added to"):
+        records._database.rows(sql)
+    assert records.audit.events() == [event]
+
+
+def add_turns(records, many):
+    with records.transaction():
+        for number in range(many):
+            records.usage.add(spent(), turn=f"{number}")
+
+
+WRITES = {
+    "layout": lambda records: records.remember_layout("x" * 50_000),
+    "assembly": lambda records: keep(records, assembly="x" * 50_000),
+    "queue": lambda records: records.queue.put("extract", {"text": "x" * 50_000}, key="other"),
+    "finish": lambda records: records.queue.finish(records.queue.jobs()[0], {"text": "x" * 50_000}),
+    "usage": lambda records: add_turns(records, 1000),
+    "audit": lambda records: records.audit.note(at=NOW, actor="k", action="a", detail={"text": "x" * 50_000}),
+    "recalls": lambda records: records.recalls.add([recalled()] * 1000),
+}
+
+
+@pytest.mark.parametrize("what", sorted(WRITES))
+def test_a_full_disk_is_a_typed_error_and_what_was_acknowledged_stays(path, what):
+    records = SqliteRecords(path)
+    write_all(records)
+    records.queue.take(["extract"], now=NOW, lease=LEASE, worker="ann")
+    before = seen(records)
+    (pages,) = records._database.rows("PRAGMA page_count")[0]
+    records._database.rows(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(DatabaseUnavailable) as failure:
+        WRITES[what](records)
+    assert failure.value.code == "database_unavailable"
+    assert failure.value.hint
+    assert seen(records) == before
+    records._database.rows(f"PRAGMA max_page_count = {1 << 30}")
+    WRITES[what](records)
+    assert seen(records) != before
+    records.close()
+
+
+READ_ONLY = """
+import sys
+from pathlib import Path
+from carrel.errors import CarrelError
+from carrel.records.sqlite import SqliteRecords
+try:
+    records = SqliteRecords(Path(sys.argv[1]))
+    records.queue.put("extract", {}, key="other")
+except CarrelError as error:
+    print(error.code, bool(error.hint))
+"""
+
+
+@pytest.mark.parametrize("running", [False, True], ids=["at rest", "in use"])
+def test_a_file_that_may_not_be_written_is_a_typed_error(path, process, running):
+    records = SqliteRecords(path)
+    write_all(records)
+    before = seen(records)
+    if not running:
+        records.close()
+    for each in path.parent.iterdir():
+        each.chmod(0o444)
+    path.parent.chmod(0o555)
+    outcome = process(path, python=("-c", READ_ONLY), privileged=False)
+    assert outcome.warnings == ""
+    assert outcome.text == "database_unavailable True\n"
+    path.parent.chmod(0o755)
+    for each in path.parent.iterdir():
+        each.chmod(0o644)
+    assert seen(SqliteRecords(path)) == before

@@ -1,32 +1,57 @@
 """Records in one SQLite file: the embedded implementation, and with no path the one for tests."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from msgspec import DecodeError, json
-
-from carrel.records import Payload
+from carrel.records.content import Payload, pack, unpack
 from carrel.records.database import Database
+from carrel.records.sqlite.schema import MIGRATIONS
 
-_MIGRATIONS = (
-    """
-    CREATE TABLE facts_of_workspace (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-    CREATE TABLE assemblies (
-        agent TEXT NOT NULL, session TEXT NOT NULL, payload TEXT NOT NULL,
-        PRIMARY KEY (agent, session)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE frozen (
-        agent TEXT NOT NULL, session TEXT NOT NULL, scope TEXT NOT NULL, payload TEXT NOT NULL,
-        PRIMARY KEY (agent, session)
-    ) STRICT, WITHOUT ROWID;
-    """,
-)
+if TYPE_CHECKING:
+    from carrel.records.audit import Audit
+    from carrel.records.queue import Queue
+    from carrel.records.recalls import Recalls
+    from carrel.records.usage import Usage
 
 
 class SqliteRecords:
     """Records in a file that several processes share; each write is on disk when it returns."""
 
     def __init__(self, path: Path | None = None, *, inside: Path | None = None) -> None:
-        self._database = Database(path, _MIGRATIONS, durable=True, inside=inside)
+        self._database = Database(path, MIGRATIONS, durable=True, inside=inside)
+
+    @property
+    def queue(self) -> "Queue":
+        """What waits to be done."""
+        from carrel.records.sqlite.queue import SqliteQueue  # noqa: PLC0415 - few commands need it
+
+        return SqliteQueue(self._database)
+
+    @property
+    def usage(self) -> "Usage":
+        """What the models cost."""
+        from carrel.records.sqlite.usage import SqliteUsage  # noqa: PLC0415 - few commands need it
+
+        return SqliteUsage(self._database)
+
+    @property
+    def audit(self) -> "Audit":
+        """Who did what."""
+        from carrel.records.sqlite.audit import SqliteAudit  # noqa: PLC0415 - few commands need it
+
+        return SqliteAudit(self._database)
+
+    @property
+    def recalls(self) -> "Recalls":
+        """What was remembered when."""
+        from carrel.records.sqlite.recalls import SqliteRecalls  # noqa: PLC0415 - few commands need it
+
+        return SqliteRecalls(self._database)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Keep all that is written inside, or none of it."""
+        return self._database.transaction()
 
     def layout(self) -> str | None:
         """Return the remembered layout."""
@@ -42,7 +67,7 @@ class SqliteRecords:
         rows = self._database.rows(
             "SELECT payload FROM assemblies WHERE agent = ? AND session = ?", (agent, session)
         )
-        return _decoded(rows[0][0]) if rows else None
+        return unpack(rows[0][0]) if rows else None
 
     def frozen(self, agent: str, session: str, scope: str) -> Payload | None:
         """Return the frozen parts; those of another scope do not count."""
@@ -50,7 +75,7 @@ class SqliteRecords:
             "SELECT payload FROM frozen WHERE agent = ? AND session = ? AND scope = ?",
             (agent, session, scope),
         )
-        return _decoded(rows[0][0]) if rows else None
+        return unpack(rows[0][0]) if rows else None
 
     def keep_assembly(
         self, agent: str, session: str, scope: str, *, assembly: Payload, frozen: Payload
@@ -59,12 +84,12 @@ class SqliteRecords:
         with self._database.transaction():
             self._database.rows(
                 "INSERT OR REPLACE INTO assemblies VALUES (?, ?, ?)",
-                (agent, session, _encoded(assembly)),
+                (agent, session, pack(assembly, limit=None)),
             )
             self._database.rows(
                 "INSERT INTO frozen VALUES (?, ?, ?, ?) ON CONFLICT (agent, session) DO UPDATE "
                 "SET scope = excluded.scope, payload = excluded.payload WHERE scope != excluded.scope",
-                (agent, session, scope, _encoded(frozen)),
+                (agent, session, scope, pack(frozen, limit=None)),
             )
 
     def thaw(self, agent: str, session: str) -> None:
@@ -74,22 +99,3 @@ class SqliteRecords:
     def close(self) -> None:
         """Close the file."""
         self._database.close()
-
-
-def _encoded(payload: Payload) -> str:
-    try:
-        return json.encode(payload).decode()
-    except UnicodeEncodeError:
-        # Text that is not Unicode, such as a query in another encoding, must come back as it was.
-        import json as escaping  # noqa: PLC0415 - few have such text
-
-        return escaping.dumps(payload)
-
-
-def _decoded(text: str) -> Payload:
-    try:
-        return json.decode(text)
-    except DecodeError:
-        import json as escaping  # noqa: PLC0415 - as above
-
-        return escaping.loads(text)

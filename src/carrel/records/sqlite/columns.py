@@ -1,0 +1,45 @@
+"""How values become columns, and columns values."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_MOST = 2**63 - 1
+
+
+def from_text(text: str) -> str | bytes:
+    """Return a text as SQLite takes it: one that is not Unicode as bytes, which no text is equal to."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
+    return text
+
+
+def to_text(column: Any) -> str:
+    """Return the text of a column."""
+    return column.decode(errors="surrogatepass") if isinstance(column, bytes) else column
+
+
+def from_moment(moment: datetime, later: timedelta = timedelta()) -> int:
+    """Return an aware moment, or the one so much later, in microseconds; a naive one is a TypeError."""
+    return min(max((moment - _EPOCH) // _MICROSECOND + later // _MICROSECOND, _FIRST), _LAST)
+
+
+def to_moment(column: int) -> datetime:
+    """Return the moment of a column, in UTC."""
+    return _EPOCH + timedelta(microseconds=column)
+
+
+def from_whole(number: int) -> int:
+    """Return a whole number as SQLite takes it; beyond that there is no row and no limit anyway."""
+    return min(max(number, -_MOST), _MOST)
+
+
+def where(*conditions: tuple[str, Any]) -> tuple[str, list[Any]]:
+    """Return those conditions that have a value, joined, and their values."""
+    given = [(condition, value) for condition, value in conditions if value is not None]
+    return " AND ".join(condition for condition, _ in given) or "true", [value for _, value in given]

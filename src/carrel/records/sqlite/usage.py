@@ -1,0 +1,78 @@
+"""Usage in SQLite."""
+
+# ruff: noqa: S608 - statements are made of words in this file alone; values are bound
+
+from datetime import datetime
+
+from carrel.records.content import named
+from carrel.records.database import Database
+from carrel.records.sqlite.columns import from_moment, from_text, to_moment, to_text, where
+from carrel.records.usage import Purpose, Spent, Total, believable
+
+_COLUMNS = "agent, session, model, at, input, cached, output, cost, purpose"
+_ADD = f"INSERT INTO usage (turn, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_LAST = f"SELECT {_COLUMNS} FROM usage WHERE agent = ? AND session = ? ORDER BY id DESC LIMIT 1"
+_TOTAL = """
+    SELECT count(*), coalesce(sum(input), 0), coalesce(sum(cached), 0), coalesce(sum(output), 0),
+        sum(cost), count(*) - count(cost)
+    FROM usage WHERE """
+
+
+class SqliteUsage:
+    """One row for each turn."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, spent: Spent, *, turn: str) -> None:
+        """Keep what a turn took, once."""
+        known = believable(spent)
+        values = (
+            from_text(named(turn)),
+            from_text(named(known.agent)),
+            from_text(named(known.session)),
+            from_text(known.model),
+            from_moment(known.at),
+            known.input,
+            known.cached,
+            known.output,
+            known.cost,
+            known.purpose,
+        )
+        self._database.rows(_ADD, values)
+
+    def last(self, agent: str, session: str) -> Spent | None:
+        """Return what was added last for a session."""
+        rows = self._database.rows(_LAST, (from_text(agent), from_text(session)))
+        if not rows:
+            return None
+        owner, place, model, at, every, cached, output, cost, purpose = rows[0]
+        return Spent(
+            agent=to_text(owner),
+            session=to_text(place),
+            model=to_text(model),
+            at=to_moment(at),
+            input=every,
+            cached=cached,
+            output=output,
+            cost=cost,
+            purpose=purpose,
+        )
+
+    def total(
+        self,
+        *,
+        since: datetime | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        purpose: Purpose | None = None,
+    ) -> Total:
+        """Return the sums over all that match."""
+        which, values = where(
+            ("at >= ?", None if since is None else from_moment(since)),
+            ("agent = ?", None if agent is None else from_text(agent)),
+            ("session = ?", None if session is None else from_text(session)),
+            ("purpose = ?", purpose),
+        )
+        turns, every, cached, output, cost, unpriced = self._database.rows(_TOTAL + which, values)[0]
+        return Total(turns=turns, input=every, cached=cached, output=output, cost=cost, unpriced=unpriced)
