@@ -1,0 +1,1 @@
+"""What is remembered: facts, and what they are about."""

@@ -1,0 +1,143 @@
+"""What tools may touch: files through a door that knows the scope, and of those not every one."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from carrel.errors import NotFound, Refused
+from carrel.files import Content, Entry, Unreadable, show
+from carrel.files.paths import BadPath, clean, fold
+from carrel.settings import AgentSettings
+from carrel.workspace.layout import Layout
+from carrel.workspace.manifest import MANIFEST_FILE
+from carrel.workspace.scope import is_own
+
+TRANSCRIPTS = ("agents", "transcripts", "logs")
+"""Folders of transcripts and of what belongs to them."""
+
+SETTINGS = frozenset(("carrel.yaml", MANIFEST_FILE))
+"""Files that decide what an agent is and may do."""
+
+_NOTEBOOK = "memory.md"
+
+Kept = Literal["transcript", "settings", "own"]
+
+_HINTS: dict[Kept, str] = {
+    "transcript": "session_logs shows your own sessions.",
+    "settings": "Ask the owner to change it.",
+    "own": "Leave it to the program that it belongs to.",
+}
+
+
+class NotForTools(Refused):
+    """Transcripts, settings and what Carrel keeps for itself: an agent must not rewrite its own history."""
+
+    code = "not_for_tools"
+
+    def __init__(self, path: str, kept: Kept, verb: str) -> None:
+        super().__init__(f"{show(path)} is not for a tool to {verb}.", hint=_HINTS[kept])
+        self.path = path
+
+
+class NoSuchFile(NotFound):
+    """A tool was asked for a file or folder that is not there, as far as the agent may know."""
+
+    code = "no_such_file"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"There is no {show(path)}.", hint="list_files shows what there is.")
+        self.path = path
+
+
+class Reach(Protocol):
+    """The files of a workspace as one scope may see and change them; every verb is scope-checked."""
+
+    def read(self, path: str) -> Content | None:
+        """Return a file, none when absent; what the scope may not see or nobody can read raises."""
+        ...
+
+    def list(self, under: str) -> Sequence[Entry]:
+        """Return what one folder ("": the root) holds, without what the scope may not know of."""
+        ...
+
+    def put(self, path: str, data: bytes, *, expect: str | None) -> str:
+        """Replace the content whose digest is `expect` (none: create it), and return the new digest."""
+        ...
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """A reach, less what no tool may touch; a path is judged by its name and by where a link leads."""
+
+    reach: Reach
+    transcripts: tuple[str, ...] = TRANSCRIPTS
+
+    def read(self, path: str) -> Content:
+        """Return a file that a tool may read."""
+        self.refuse(path, path, "read")
+        content = self.reach.read(path)
+        if content is None:
+            raise NoSuchFile(path)
+        self.refuse(path, content.target, "read")
+        return content
+
+    def replaceable(self, path: str) -> Content | None:
+        """Return what stands where a tool is about to write, none when nothing does."""
+        self.refuse(path, path, "change")
+        content = self.reach.read(path)
+        self.refuse(path, content.target if content else self._target(path), "change")
+        return content
+
+    def refuse(self, path: str, target: str, verb: Literal["read", "list", "change"]) -> None:
+        """Raise where `target`, asked for as `path`, is not for tools."""
+        kept = self.kept(target)
+        if kept is None or (verb != "change" and kept == "settings"):
+            return
+        if verb == "read" and _is_notebook(target):
+            return
+        raise NotForTools(path, kept, verb)
+
+    def kept(self, path: str) -> Kept | None:
+        """Return what of the things that are not for tools a path is, or is inside of."""
+        if is_own(path):
+            return "own"
+        names = [fold(name) for name in path.split("/")]
+        if names[-1] in SETTINGS:
+            return "settings"
+        folders = ([fold(name) for name in folder.split("/")] for folder in self.transcripts)
+        return "transcript" if any(names[: len(folder)] == folder for folder in folders) else None
+
+    def _target(self, path: str) -> str:
+        """Return where a new file would really be: a folder above it may be a link into another."""
+        folder, _, rest = path.rpartition("/")
+        while folder:
+            above, _, name = folder.rpartition("/")
+            found = next((entry.target for entry in self.reach.list(above) if entry.path == folder), None)
+            if found is not None:
+                return f"{found}/{rest}"
+            folder, rest = above, f"{name}/{rest}"
+        return rest
+
+
+def access_for(reach: Reach, layout: Layout, agent: AgentSettings) -> Access:
+    """Return what the tools of an agent may touch, wherever its layout and settings keep transcripts."""
+    folders = [*TRANSCRIPTS, *(f"{layout.home}{folder}" for folder in TRANSCRIPTS)]
+    if agent.transcripts_dir:
+        with suppress(BadPath):  # outside of the workspace, where no tool reaches
+            folders.append(clean(agent.transcripts_dir))
+    return Access(reach=reach, transcripts=tuple(dict.fromkeys(folders)))
+
+
+def text_of(path: str, content: Content) -> str:
+    """Return a file's text exactly, its byte order mark and newlines included."""
+    try:
+        return content.data.decode()
+    except UnicodeDecodeError:
+        raise Unreadable(path, "not_utf8") from None
+
+
+def _is_notebook(path: str) -> bool:
+    """Tell an agent's notebook, `agents/<id>/memory.md`, from the transcripts beside it."""
+    names = path.split("/")
+    return fold(names[-1]) == _NOTEBOOK and len(names) > 2 and fold(names[-3]) == "agents"  # noqa: PLR2004
