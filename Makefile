@@ -22,6 +22,7 @@ format: $(VENV)/.checked
 bench: $(VENV)/.benched
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/assemble.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/tree.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/sessions.py
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)

@@ -3,13 +3,9 @@
 Everything is compared within one run, as ratios: the machine's own speed drops out.
 """
 
-import argparse
-import json
 import os
-import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +19,7 @@ from splintr import O200K_BASE_PATTERN, Tokenizer
 from carrel import Workspace
 from carrel.tokens import Vocabulary
 from carrel.workspace.layout import LAYOUTS
+from figures import best, figure, options, run
 
 FILES = 100
 TOKENS = 150_000
@@ -32,38 +29,7 @@ PROSE = "\n".join(topics[name] for name in sorted(topics))
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--json", type=Path, help="also write the figures here")
-    chosen = options.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder) / "home"
-        os.environ["CARREL_HOME"] = str(home)
-        parts = (warm, layouts, growth, fresh, start_up)
-        figures = [figure for part in parts for figure in part(Path(folder))]
-    for figure in figures:
-        print("{name:58} {value:>10} {unit:6} {bar:>12}  {verdict}".format(**figure))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(figures, indent=2))
-
-
-def figure(name: str, value: float, unit: str, bar: float | None = None, *, at_least: bool = False) -> dict:
-    """One line of the table; the bar is what the issue asks for."""
-    sign = "" if bar is None else f"{'≥' if at_least else '≤'} {bar:g}"
-    met = bar is None or (value >= bar if at_least else value <= bar)
-    verdict = "" if bar is None else ("ok" if met else "NOT MET")
-    return {"name": name, "value": round(value, 3), "unit": unit, "bar": sign, "verdict": verdict}
-
-
-def best(work: Callable[[], object], rounds: int = 60) -> float:
-    """The median time of some work, in milliseconds; the first rounds warm it up."""
-    for _ in range(3):
-        work()
-    times = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times) * 1000
+    run((warm, layouts, growth, fresh, start_up), options(__doc__).parse_args().json)
 
 
 def make_workspace(folder: Path, files: int, tokens: int) -> Path:

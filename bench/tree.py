@@ -3,8 +3,6 @@
 Everything is compared within one run, as ratios: the machine's own speed drops out.
 """
 
-import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -19,6 +17,7 @@ from carrel import Workspace
 from carrel.runtime import explorer
 from carrel.runtime.preview import preview
 from carrel.runtime.view import View
+from figures import figure, options, show
 
 FILES = 100_000
 FOLDERS = {"1,000 folders": 1_000, "1 folder": 1}
@@ -27,10 +26,9 @@ ROUNDS = 5
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--json", type=Path, help="also write the figures here")
-    options.add_argument("--files", type=int, default=FILES, help="how many files")
-    chosen = options.parse_args()
+    parser = options(__doc__)
+    parser.add_argument("--files", type=int, default=FILES, help="how many files")
+    chosen = parser.parse_args()
     figures = []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CARREL_HOME"] = str(Path(folder) / "home")
@@ -43,17 +41,7 @@ def main() -> None:
                 figures += shared_walk(name, root, workspace, guest)
             figures += command(name, root)
         figures += huge(Path(folder))
-    for figure in figures:
-        print("{name:66} {value:>10} {unit:4} {bar:>6}  {verdict}".format(**figure))
-    if chosen.json:
-        chosen.json.write_text(json.dumps(figures, indent=2))
-
-
-def figure(name: str, value: float, unit: str, bar: float | None = None) -> dict:
-    """One line of the table; the bar is what the issue asks for."""
-    sign = "" if bar is None else f"≤ {bar:g}"
-    verdict = "" if bar is None else ("ok" if value <= bar else "NOT MET")
-    return {"name": name, "value": round(value, 3), "unit": unit, "bar": sign, "verdict": verdict}
+    show(figures, chosen.json)
 
 
 def make_workspace(root: Path, files: int, folders: int) -> Path:

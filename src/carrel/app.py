@@ -1,71 +1,56 @@
 """The composition root: settings, files, records and engine put together as a Workspace."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+from msgspec.structs import replace
 
 from carrel import __version__, making
-from carrel.context.assemble import Assembler, Assembly
+from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
-from carrel.context.build import Ground
 from carrel.context.compare import Comparison, NothingToCompare, compare, recollect
 from carrel.context.explain import Explanation, explain
 from carrel.context.inputs import Inputs
-from carrel.errors import Unavailable
-from carrel.files import Content, Entry, FileStore, Unreadable, walk
-from carrel.files.ephemeral import EphemeralFiles
-from carrel.files.local import LocalFiles
-from carrel.files.paths import clean, valid_id
+from carrel.context.report import Report
+from carrel.files.paths import clean
 from carrel.findings import Finding
 from carrel.making import Made
 from carrel.opening import (
     DEFAULT_AGENT,
-    Opened,
     find_workspace,
     open_directory,
     pick_agent,
-    settle_layout,
     stand_ins,
     time_zone,
 )
-from carrel.records import Records
-from carrel.records.sqlite import SqliteRecords
-from carrel.runtime import edit, explorer, roster
 from carrel.runtime.health import Health, examine, missing_files, visible_to
 from carrel.runtime.prepare import prepare, preview
-from carrel.runtime.preview import PREVIEW_BYTES, Preview
-from carrel.runtime.preview import preview as preview_file
-from carrel.runtime.view import View, fetch, look
+from carrel.sessions.message import Message
+from carrel.sessions.places import valid_session
 from carrel.settings import AgentSettings
-from carrel.tokens import Vocabulary, describe_model
-from carrel.workspace.counts import TokenCounts
-from carrel.workspace.document import Documents, Reading
-from carrel.workspace.layout import Layout, load_layout
-from carrel.workspace.scope import Privacy, Scope, parse_scope, privacy_of, read_scoped
-from carrel.workspace.skills import SkillCost, Skills
-from carrel.workspace.subagents import AgentRow, Subagents
+from carrel.shelf import Shelf
+from carrel.workspace.scope import Scope, parse_scope
+
+if TYPE_CHECKING:  # what only conversations need is loaded by the first of them
+    from carrel.runtime.callbacks import Callbacks
+    from carrel.runtime.compact import Compacted
+    from carrel.runtime.loop import Event, Limits
+    from carrel.runtime.model import Model, Spend
+    from carrel.runtime.record import Recording, Scribe
+    from carrel.sessions.store import Sessions
+    from carrel.sessions.turn import Sayable
+    from carrel.tools.registry import Registry
 
 __all__ = ["DEFAULT_AGENT", "NothingToCompare", "Workspace", "find_workspace", "pick_agent"]
 
 
-class Workspace:
+class Workspace(Shelf):
     """One agent's workspace: reads it, assembles from it, looks after it.
 
-    Opening executes nothing and writes nothing into the directory. Close it, or use it as a context manager.
+    Close it, or use it as a context manager.
     """
-
-    def __init__(self, opened: Opened, agent: AgentSettings) -> None:
-        self.root = opened.root
-        self.files = opened.files
-        self.config = opened.config
-        self.agent = agent
-        self.manifest = opened.manifest
-        self._places = opened.places
-        self._noticed = opened.noticed
 
     @classmethod
     def open(
@@ -114,41 +99,25 @@ class Workspace:
         making.approve(path, environ=os.environ if environ is None else environ)
 
     @cached_property
-    def layout(self) -> Layout:
-        """The layout: as the settings say, else as remembered, else as the files give away."""
-        return load_layout(settle_layout(self.config, self._remembered))
+    def sessions(self) -> "Sessions":
+        """The agent's sessions, for its owner: it hides nothing."""
+        from carrel import conversing  # noqa: PLC0415 - a report does not pay for it
+
+        return conversing.open_sessions(self, self._places)
 
     @cached_property
-    def records(self) -> Records:
-        """The small truths beside the files."""
-        self._places.claim()
-        return SqliteRecords(self._places.records, inside=self._places.inside)
+    def callbacks(self) -> "Callbacks":
+        """Who wants to be told of turns and compactions: `workspace.callbacks.on("after_turn", tell)`."""
+        from carrel.runtime.callbacks import Callbacks  # noqa: PLC0415 - for conversations only
+
+        return Callbacks()
 
     @cached_property
-    def counts(self) -> TokenCounts:
-        """Token counts for this agent's model."""
-        model = describe_model(self.agent.model or self.config.settings.model.name)
-        self._places.claim()
-        path = self._places.cache / "tokens.db"
-        return TokenCounts(Vocabulary(model.vocabulary), path, inside=self._places.inside)
+    def scribe(self) -> "Scribe":
+        """Who writes down what the agent hears and says."""
+        from carrel import conversing  # noqa: PLC0415 - as above
 
-    @cached_property
-    def assembler(self) -> Assembler:
-        """The context engine over this workspace."""
-        return Assembler(
-            Ground(
-                layout=self.layout,
-                settings=self.config.settings,
-                agent=self.agent,
-                documents=Documents(self.files),
-                namespaces=Documents(_namespace_files(self._places.namespaces)),
-                counts=self.counts,
-                location=str(self.root),
-                os_name=self.config.os_name,
-                title=self.manifest.squad_name if self.manifest else "",
-                findings=(*self._noticed, *self.config.findings),
-            )
-        )
+        return conversing.open_scribe(self, self.sessions, self.records)
 
     def assemble(
         self,
@@ -165,15 +134,110 @@ class Workspace:
     def prepare(
         self,
         session: str,
-        query: str | None = None,
+        message: str | None = None,
         scope: str = Scope.MAIN,
         budget: Budget | None = None,
         *,
         reload: bool = False,
     ) -> Assembly:
-        """Return the context for a call that will be made: it is remembered, and the session is frozen."""
-        inputs = self._inputs(session, query, scope)
-        return prepare(self.assembler, self.records, inputs, budget=budget, reload=reload)
+        """Return the context for a call that will be made: it is remembered, and the session is frozen.
+
+        Record the user's message first, so that it is durable before the model is called: it is not shown
+        twice. Callbacks that fail are warnings of the report.
+        """
+        from carrel.runtime.callbacks import TurnBegins  # noqa: PLC0415 - as above
+
+        listener, said = parse_scope(scope), Message("user", message or "")
+        event = TurnBegins(agent=self.agent.id, session=session, scope=listener, message=said)
+        findings = self.callbacks.before_turn(event)
+        assembly = self._prepare(session, message, scope, budget, reload=reload)
+        return assembly.with_warnings(findings) if findings else assembly
+
+    def record(
+        self,
+        session: str,
+        messages: "Sequence[Sayable]",
+        usage: "Spend | None" = None,
+        *,
+        scope: str = Scope.MAIN,
+        source: str = "",
+    ) -> "Recording":
+        """Write messages down for good, each once by its id; a reply without calls ends the turn."""
+        from carrel import conversing  # noqa: PLC0415 - as above
+
+        listener = parse_scope(scope)
+        recording = self.scribe.record(session, messages, spend=usage, scope=listener, source=source)
+        if recording.ended is None:
+            return recording
+        ended = conversing.ended_turn(self.agent.id, session, listener, messages)
+        return replace(recording, findings=(*recording.findings, *self.callbacks.after_turn(ended)))
+
+    def tools(self, *, session: str | None = None, scope: str = Scope.MAIN) -> "Registry":
+        """Return the tools that the agent may call before this listener, in this session."""
+        from carrel import conversing  # noqa: PLC0415 - as above
+
+        return conversing.tools_of(
+            self,
+            self.sessions,
+            lambda: self.records,
+            session=None if session is None else valid_session(session),
+            view=self._eyes(scope),
+            scope=parse_scope(scope),
+        )
+
+    def turn(
+        self,
+        session: str,
+        message: str,
+        *,
+        model: "Model | None" = None,
+        scope: str = Scope.MAIN,
+        source: str = "",
+        limits: "Limits | None" = None,
+    ) -> "AsyncGenerator[Event, None]":
+        """Hold one turn with a model, else with the offline one, and yield what happens."""
+        from carrel.runtime.desk import SessionDesk  # noqa: PLC0415 - asyncio is slow to load
+        from carrel.runtime.loop import run_turn  # noqa: PLC0415
+        from carrel.runtime.offline import OfflineModel  # noqa: PLC0415
+
+        model = OfflineModel() if model is None else model
+        desk = SessionDesk(
+            agent=self.agent.id,
+            session=valid_session(session),
+            scope=parse_scope(scope),
+            callbacks=self.callbacks,
+            scribe=self.scribe,
+            registry=self.tools(session=session, scope=scope),
+            preparing=lambda text: self._prepare(session, text, scope),
+            model=model.name,
+            source=source,
+        )
+        return run_turn(desk, model, Message("user", message), limits=limits)
+
+    def compact(self, session: str) -> "Compacted":
+        """Let a summary stand for all but the last turns of a session; its log stays whole."""
+        from carrel import conversing  # noqa: PLC0415 - as above
+
+        return conversing.compact(self, self.sessions, self.callbacks, valid_session(session))
+
+    def list_session_logs(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
+        """Return the paths of all logs of sessions, of every agent, sorted."""
+        from carrel import conversing  # noqa: PLC0415 - as above
+
+        visible = visible_to(self.assembler.ground, parse_scope(scope))
+        return sorted(
+            entry.path
+            for places in conversing.all_places(self)
+            for entry in self.files.list(places.folder)
+            if places.session_of(entry.path) and visible(entry.path)
+        )
+
+    def update_session_index(
+        self, session: str, summary: str | None = None, title: str | None = None
+    ) -> None:
+        """Give a session a summary or a title, in its log and in the catalog."""
+        self.sessions.describe(session, title=title, summary=summary)
+        self.sessions.settle(session)
 
     def explain(self, path: str, session: str | None = None, query: str | None = None) -> Explanation:
         """Say why a file is in the prompt, cut, out or hidden; for the owner."""
@@ -217,176 +281,45 @@ class Workspace:
         ground = self.assembler.ground
         return missing_files(self.files, ground, visible_to(ground, parse_scope(scope)))
 
+    def report(self, *, scope: str = Scope.MAIN) -> Report:
+        """Return the account of what a model would read now, without a session."""
+        return self.assemble(scope=scope).report
+
     def health(self, *, scope: str = Scope.MAIN) -> Health:
         """Look the whole workspace over; of private files shared scope learns only the number."""
-        report = self.assemble(scope=scope).report
-        return examine(self.files, self.assembler.ground, report, parse_scope(scope))
+        report, listener = self.assemble(scope=scope).report, parse_scope(scope)
+        health = examine(self.files, self.assembler.ground, report, listener)
+        if listener is Scope.SHARED:
+            return health
+        from carrel import conversing  # noqa: PLC0415 - as above
 
-    def read(self, path: str, *, scope: str = Scope.MAIN) -> str | None:
-        """Return the text of a file, none when there is none; shared scope is refused what it may not see."""
-        document = read_scoped(self._reading(), self.layout, clean(path), parse_scope(scope))
-        if document is None:
-            return None
-        if document.problem:
-            raise Unreadable(path, document.problem)
-        return document.verbatim
+        found = conversing.look_over(self, lambda: self.sessions)
+        return replace(health, findings=(*health.findings, *found))
 
-    def write(self, path: str, text: str, *, expect: str | None) -> str:
-        """Replace the file with the digest `expect`, or make one where that is none; return its digest."""
-        return self.files.write(edit.changeable(path), text.encode(), expect=expect)
-
-    def append(self, path: str, text: str) -> None:
-        """Add whole lines to the end of a file."""
-        self.files.append(edit.changeable(path), text.encode())
-
-    def list(self, under: str = "", *, scope: str = Scope.MAIN) -> list[Entry]:
-        """Return what one folder holds, sorted by name, as far as this scope may know of it."""
-        visible = visible_to(self.assembler.ground, parse_scope(scope))
-        return [entry for entry in self.files.list(under) if visible(entry.path)]
-
-    def tree(
-        self, under: str = "", *, scope: str = Scope.MAIN, everything: bool = False
-    ) -> Iterator[explorer.Node]:
-        """Return the nodes of one folder, with what became of each file in the context."""
-        return explorer.tree(self.files, under, view=self.view(scope), everything=everything)
-
-    def outline(
+    def _prepare(
         self,
-        under: str = "",
+        session: str,
+        message: str | None,
+        scope: str,
+        budget: Budget | None = None,
         *,
-        scope: str = Scope.MAIN,
-        everything: bool = False,
-        depth: int | None = None,
-    ) -> Iterator[tuple[explorer.Node, explorer.Lasts]]:
-        """Return the nodes below a folder as a stream, each with where it stands in the tree."""
-        view = self.view(scope)
-        return explorer.outline(self.files, under, view=view, everything=everything, depth=depth)
-
-    def view(self, scope: str = Scope.MAIN, *, beside: str | None = None) -> View:
-        """Return how a listener sees the files; the owner may look beside the context of shared scope."""
-        report = self.assemble(scope=beside or scope).report
-        return look(self._privacy(), report, parse_scope(scope))
-
-    def preview(self, path: str, *, limit: int = PREVIEW_BYTES, scope: str = Scope.MAIN) -> Preview:
-        """Return the beginning of a file for somebody to look at."""
-        return preview_file(self.files, path, limit=limit, view=self._eyes(scope))
-
-    def fetch(self, path: str, *, scope: str = Scope.MAIN) -> Content | None:
-        """Return a file exactly as it is, none when there is none."""
-        return fetch(self.files, path, view=self._eyes(scope))
-
-    def put(
-        self, path: str, data: bytes, *, expect: str | None = None, scope: str = Scope.MAIN
-    ) -> edit.Written:
-        """Write a file over the content with this digest ("absent": none), else over what is there now."""
-        return edit.put(self.files, path, data, expect=expect, view=self._eyes(scope))
-
-    def move(self, source: str, target: str, *, scope: str = Scope.MAIN) -> edit.Moved:
-        """Give a file another path, which must be free."""
-        return edit.move(self.files, source, target, view=self._eyes(scope))
-
-    def discard(self, path: str, *, scope: str = Scope.MAIN) -> edit.Discarded:
-        """Remove a file, keeping it in the workspace's trash."""
-        now, view = self.config.clock.now(), self._eyes(scope)
-        return edit.discard(self.files, path, trash=self._trash, now=now, view=view)
-
-    def read_agents(self, *, scope: str = Scope.MAIN) -> str | None:
-        """Return AGENTS.md."""
-        return self.read(f"{self.layout.home}AGENTS.md", scope=scope)
-
-    def read_memory(self, *, scope: str = Scope.MAIN) -> str | None:
-        """Return MEMORY.md."""
-        return self.read(f"{self.layout.home}MEMORY.md", scope=scope)
-
-    def read_knowledge(self, *, scope: str = Scope.MAIN) -> str | None:
-        """Return the entry page of the knowledge."""
-        return self.read(f"{self.layout.home}knowledge/KNOWLEDGE.md", scope=scope)
-
-    def list_knowledge(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
-        """Return the paths of all knowledge files, sorted."""
-        return self._files_below(f"{self.layout.home}knowledge", scope)
-
-    def list_memory(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
-        """Return the paths of all journal files and notebooks, sorted."""
-        return self._files_below(self.layout.journal, scope) if self.layout.journal else []
-
-    def skills(self, *, scope: str = Scope.MAIN) -> Skills:
-        """Return the skills that this scope may know of."""
-        return roster.skills_of(self.assembler.ground, self._reading(), parse_scope(scope))
-
-    def skill_costs(self, skills: Skills) -> tuple[SkillCost, ...]:
-        """Return what each skill costs, in the prompt and when its body is read."""
-        return roster.costs_of(self.assembler.ground, skills)
-
-    def lint_skills(self, name: str | None = None, *, scope: str = Scope.MAIN) -> tuple[Finding, ...]:
-        """Hold all skills, or one, to the Agent Skills specification."""
-        return roster.lint(self.assembler.ground, parse_scope(scope), name)
-
-    def subagents(self, *, scope: str = Scope.MAIN) -> Subagents:
-        """Return the subagents that this scope may know of."""
-        return roster.subagents_of(self.assembler.ground, self._reading(), parse_scope(scope))
-
-    def agents(self, subagents: Subagents) -> tuple[AgentRow, ...]:
-        """Return the configured agents, or the one there is without any, and these subagents."""
-        return roster.agents_of(self.assembler.ground, self.config.origins, subagents)
-
-    def close(self) -> None:
-        """Let go of the databases that were opened."""
-        for name in ("records", "counts"):
-            resource = self.__dict__.pop(name, None)
-            if resource is not None:
-                resource.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _privacy(self) -> Privacy:
-        return privacy_of(self.layout, self._reading())
-
-    def _trash(self) -> edit.Trash:
-        self._places.claim()
-        self._places.refuse_links(self._places.state / "trash" / "any")
-        return edit.open_trash(self._places.state)
-
-    def _eyes(self, scope: str) -> View:
-        return look(self._privacy(), scope=parse_scope(scope))
-
-    def _has_records(self) -> bool:
-        return os.path.lexists(self._places.records)
+        reload: bool = False,
+    ) -> Assembly:
+        inputs = self._inputs(session, message, scope)
+        return prepare(self.assembler, self.records, inputs, budget=budget, reload=reload)
 
     def _inputs(self, session: str | None, query: str | None, scope: str) -> Inputs:
-        zone = self.config.settings.time_zone
-        return Inputs(
-            scope=parse_scope(scope),
+        zone, listener = self.config.settings.time_zone, parse_scope(scope)
+        inputs = Inputs(
+            scope=listener,
             now=self.config.clock.now().astimezone(time_zone(zone)),
             time_zone=zone,
-            session=valid_id(session) if session is not None else None,
+            session=valid_session(session) if session is not None else None,
             query=query,
         )
+        if session is None:
+            return inputs
+        from carrel.runtime.history import history_of  # noqa: PLC0415 - for conversations only
 
-    def _remembered(self, detected: str | None) -> str | None:
-        """Return the layout of earlier, else keep the detected one: a new file must not change its kind."""
-        with suppress(Unavailable):  # a machine that cannot remember detects again
-            if self._has_records() and (known := self.records.layout()):
-                return known
-            if detected is not None:
-                self.records.remember_layout(detected)
-        return detected
-
-    def _reading(self) -> Reading:
-        return self.assembler.ground.documents.reading()
-
-    def _files_below(self, folder: str, scope: str) -> Sequence[str]:
-        visible = visible_to(self.assembler.ground, parse_scope(scope))
-        found = walk(self.files, folder, skip=lambda entry: entry.kind not in ("file", "directory"))
-        return sorted(entry.path for entry in found if visible(entry.path))
-
-
-def _namespace_files(folder: Path) -> FileStore:
-    """Return the store of namespaces; none exist before the first is written."""
-    return LocalFiles(folder) if folder.is_dir() else EphemeralFiles()
+        history = history_of(self.sessions, session, scope=listener, message=query)
+        return replace(inputs, history=history)

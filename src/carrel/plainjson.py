@@ -23,7 +23,7 @@ def loads(data: bytes | str) -> Any:
     """Return the value that some JSON stands for; what is not JSON raises ValueError."""
     try:
         return json.decode(data)
-    except DecodeError:
+    except (DecodeError, UnicodeEncodeError, RecursionError):
         import json as escaping  # noqa: PLC0415 - as above
 
         try:

@@ -1,7 +1,7 @@
 """Assembly: the layout's messages for one call, and the account of them."""
 
-from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,6 +10,7 @@ from carrel.context import formats
 from carrel.context.budget import Budget
 from carrel.context.build import Built, Ground, build, row_of
 from carrel.context.cache import Memo
+from carrel.context.calls import to_plain
 from carrel.context.compare import recollect, remember, what_broke
 from carrel.context.inputs import Inputs
 from carrel.context.report import Report, Row, Tokens, describe_prefix
@@ -19,8 +20,13 @@ from carrel.context.volatile import VOLATILE, recall_lines, volatile_sections
 from carrel.findings import Finding
 from carrel.records import Payload
 from carrel.sessions.message import Message
+from carrel.sessions.window import settle
 from carrel.tokens import describe_model
 from carrel.workspace.layout import MessageSpec
+
+_MOST_KEPT = 16_000_000
+_ROW_SIZE = 1_000
+"""A row's own weight, in the characters by which what is kept is measured."""
 
 
 class Assembly(Struct, frozen=True, kw_only=True):
@@ -31,8 +37,8 @@ class Assembly(Struct, frozen=True, kw_only=True):
     frozen: Mapping[str, Built]
 
     def to_text(self) -> str:
-        """Return what the model would read, as plain text with a line for each role."""
-        return "\n".join(f"=== {m.role.upper()} ===\n{m.to_text()}\n" for m in self.messages)
+        """Return what the model would read, as plain text with a line for each role and each call."""
+        return "\n".join(f"=== {m.role.upper()} ===\n{to_plain(m)}\n" for m in self.messages)
 
     def to_openai(self, *, model: str | None = None) -> formats.Body:
         """Return the request body of OpenAI's chat completions."""
@@ -45,6 +51,11 @@ class Assembly(Struct, frozen=True, kw_only=True):
     def to_anthropic(self, *, model: str | None = None) -> formats.Body:
         """Return the request body of Anthropic's messages, with cache points at the ends of stable parts."""
         return formats.to_anthropic(self, model=model)
+
+    def with_warnings(self, findings: Iterable[Finding]) -> Self:
+        """Return the same assembly, whose report says more."""
+        warnings = tuple(dict.fromkeys((*self.report.warnings, *findings)))
+        return replace(self, report=replace(self.report, warnings=warnings))
 
     def remember(self) -> Payload:
         """Return what the session's next call will be compared with."""
@@ -70,6 +81,26 @@ class _Draft(Struct, kw_only=True):
         self.warnings.extend(built.warnings)
 
 
+class _HistoryRows:
+    """The rows of messages that were counted before, by place and text; when they are many, none is kept."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[int, str], Row] = {}
+        self._size = 0
+
+    def get(self, number: int, text: str) -> Row | None:
+        """Return the row that this text had at this place."""
+        return self._rows.get((number, text))
+
+    def put(self, number: int, text: str, row: Row) -> None:
+        """Keep a row; letting go of all is rare, and needs no order in which they were used."""
+        self._size += len(text) + _ROW_SIZE
+        if self._size > _MOST_KEPT:
+            self._rows, self._size = {}, 0
+        else:
+            self._rows[number, text] = row
+
+
 class Assembler:
     """Assembles one agent's context from one workspace, keeping what has not changed between calls."""
 
@@ -77,6 +108,7 @@ class Assembler:
         self.ground = ground
         self._memo: Memo[Built] = Memo((ground.documents, ground.namespaces))
         self._for_process: dict[Hashable, Built] = {}
+        self._history = _HistoryRows()
 
     def assemble(
         self,
@@ -146,10 +178,16 @@ class Assembler:
         return (session, *recall_lines(self.ground.layout, inputs.recall))
 
     def _add_history(self, draft: _Draft, inputs: Inputs) -> None:
-        for number, message in enumerate(inputs.history, 1):
-            draft.messages.append(message)
-            section = Section(name=f"history {number}", kind="history", text=message.to_text())
-            draft.rows.append(self._row(section))
+        settled = settle(inputs.history)
+        draft.messages.extend(settled.messages)
+        draft.warnings.extend(settled.findings())
+        for number, message in enumerate(settled.messages, 1):
+            text = to_plain(message)
+            row = self._history.get(number, text)
+            if row is None:
+                row = self._row(Section(name=f"history {number}", kind="history", text=text))
+                self._history.put(number, text, row)
+            draft.rows.append(row)
 
     def _add_volatile(self, draft: _Draft, spec: MessageSpec, inputs: Inputs) -> None:
         if spec.role == "user" and not inputs.query:

@@ -1,9 +1,15 @@
 """Before a model call: assemble, freeze what the session keeps, and remember what is sent."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from carrel.context.assemble import Assembler, Assembly
 from carrel.context.budget import Budget
 from carrel.context.inputs import Inputs
 from carrel.records import Records
+
+if TYPE_CHECKING:
+    from carrel.records.recalls import RecallEvent
 
 
 def preview(
@@ -33,15 +39,34 @@ def prepare(
 
     `reload` ends an earlier freeze, so that the files are read again.
     """
-    if reload and inputs.session is not None:
-        records.thaw(assembler.ground.agent.id, inputs.session)
+    agent, session = assembler.ground.agent.id, inputs.session
+    if reload and session is not None:
+        records.thaw(agent, session)
     assembly = preview(assembler, records, inputs, budget=budget)
-    if inputs.session is not None:
-        records.keep_assembly(
-            assembler.ground.agent.id,
-            inputs.session,
-            inputs.scope,
-            assembly=assembly.remember(),
-            frozen={number: built.to_json() for number, built in assembly.frozen.items()},
-        )
+    if session is not None:
+        frozen = {number: built.to_json() for number, built in assembly.frozen.items()}
+        with records.transaction():
+            if inputs.recall:
+                records.recalls.add(_events(agent, session, inputs))
+            records.keep_assembly(agent, session, inputs.scope, assembly=assembly.remember(), frozen=frozen)
     return assembly
+
+
+def _events(agent: str, session: str, inputs: Inputs) -> Iterator["RecallEvent"]:
+    """Yield what the model is reminded of: promotion goes by it."""
+    from carrel.records.recalls import RecallEvent  # noqa: PLC0415 - most calls recall nothing
+
+    for rank, hit in enumerate(inputs.recall, 1):
+        yield RecallEvent(
+            agent=agent,
+            session=session,
+            at=inputs.now,
+            query=inputs.query or "",
+            path=hit.path,
+            line=hit.line,
+            tier=hit.tier,
+            rank=rank,
+            score=hit.score,
+            text=hit.text,
+            who="prepare",
+        )

@@ -1,6 +1,6 @@
 """One session's log: whole lines added durably and once, and any page of it without reading the rest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
 from threading import RLock
 
@@ -74,13 +74,15 @@ class Log:
         self._is_anew = False
         self._is_loaded = False
         self._ending = b""
+        self.began = 0
+        """How often the log turned out to be another than the one that was read."""
         self.unfinished = 0
         """How many bytes at the end are no whole line."""
 
     def look(self) -> Known:
         """Read what was added since, and return what is known of the log now."""
         with self._lock:
-            if not self._is_loaded:
+            if not self._is_loaded and self._files.stamps([self.path]) != [None]:
                 self._load()
             part = self._files.part(self.path, self._known.size, _CHUNK)
             if part is None:
@@ -96,19 +98,22 @@ class Log:
                 self.flush()
             return self._known
 
-    def add(self, lines: Sequence[Line], header: Header) -> list[Added]:
+    def add(self, lines: Sequence[Line], header: Header, *, minted: Collection[str] = ()) -> list[Added]:
         """Add lines durably, each entry once by its message id; return where the entries are.
 
-        A new log begins with the header. All lines are added in one write: all of them or none.
+        A new log begins with the header. All lines are added in one write: all of them or none. Ids that were
+        `minted` for this call cannot be in the log.
         """
         with self._lock:
+            if not self._is_loaded:
+                self._load()
             fresh: list[Line] = []
             for _ in range(_ATTEMPTS):
                 # Nobody can have come between if the log still ends where it was last seen to end.
                 known = self._known if self._known.size else self.look()
                 if known.newer:
                     raise NewerLog(self.path, known.newer)
-                fresh = list(self._distinct(lines))
+                fresh = list(self._distinct(lines, minted))
                 if not fresh:
                     break
                 head = (header,) if known.header is None and not known.entries else ()
@@ -203,6 +208,7 @@ class Log:
     def _begin_anew(self) -> None:
         self._known, self._new, self._new_ids, self._is_anew = Known(), [], {}, True
         self._ending = b""
+        self.began += 1
 
     def _is_same(self, part: Part) -> bool:
         """Tell whether the file that a part is of is the one that was read, grown or not."""
@@ -310,14 +316,15 @@ class Log:
             last=entry.timestamp or known.last,
         )
 
-    def _distinct(self, lines: Sequence[Line]) -> Iterator[Line]:
+    def _distinct(self, lines: Sequence[Line], minted: Collection[str]) -> Iterator[Line]:
         """Yield the lines that are not in the log yet, each message id once."""
         seen: set[str] = set()
         for line in lines:
             if isinstance(line, Entry):
-                if line.message_id in seen or self.number_of(line.message_id) is not None:
+                own = line.message_id
+                if own not in minted and (own in seen or self.number_of(own) is not None):
                     continue
-                seen.add(line.message_id)
+                seen.add(own)
             yield line
 
 

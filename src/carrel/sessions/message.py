@@ -1,8 +1,10 @@
 """A message as a model receives it: the neutral form that every provider's format is made from."""
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from msgspec import DecodeError, Struct, json
+from msgspec import Struct
+
+from carrel import plainjson
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -23,9 +25,10 @@ class ToolCall(Struct, frozen=True, kw_only=True):
         if not isinstance(self.arguments, str):
             return self.arguments
         try:
-            return json.decode(self.arguments or "{}", type=dict[str, Any])
-        except DecodeError:
+            value = plainjson.loads(self.arguments or "{}")
+        except (ValueError, RecursionError):
             return None
+        return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 class Message(Struct, frozen=True):

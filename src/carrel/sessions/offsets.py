@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
-from carrel.records.database import Database, DatabaseUnavailable
+from carrel.records.database import Database, DatabaseUnavailable, NewerFormat
 
 _MIGRATIONS = (
     """
@@ -72,7 +72,7 @@ class Offsets:
     def __init__(self, path: Path | None, *, inside: Path | None = None) -> None:
         self._path = path
         self._inside = inside
-        self._database = self._opened()
+        self._opened: Database | None = None
 
     def known(self, path: str) -> Known | None:
         """Return what is known of a log, none where it was never read."""
@@ -117,17 +117,23 @@ class Offsets:
 
     def close(self) -> None:
         """Close the file."""
-        self._database.close()
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
 
-    def _opened(self) -> Database:
-        try:
-            return Database(self._path, _MIGRATIONS, durable=False, inside=self._inside)
-        except DatabaseUnavailable:  # a cache that cannot be kept lasts as long as the process
-            return Database(None, _MIGRATIONS, durable=False)
+    @property
+    def _database(self) -> Database:
+        """The file, opened when it is first needed: a session that has no log yet needs none."""
+        if self._opened is None:
+            try:
+                self._opened = Database(self._path, _MIGRATIONS, durable=False, inside=self._inside)
+            except (DatabaseUnavailable, NewerFormat):  # what cannot be kept lasts as long as the process
+                self._opened = Database(None, _MIGRATIONS, durable=False)
+        return self._opened
 
     def _rows(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         try:
             return self._database.rows(sql, values)
         except DatabaseUnavailable:
-            self._database = self._opened()
+            self.close()
             return self._database.rows(sql, values)

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from time import monotonic
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from carrel.sessions.turn import Sayable, said, stamp
 from carrel.workspace.scope import HiddenByScope, Scope
 
 _OPEN_LOGS = 64
+_CATALOG_SECONDS = 30
 
 
 class UnknownSession(NotFound):
@@ -71,6 +73,16 @@ class Page(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
+class _Tail(Struct, frozen=True):
+    """What was read of a session after its last summary, so that the next turn reads only what is new."""
+
+    through: int
+    last: int
+    compaction: Compaction | None
+    placed: tuple[Placed, ...]
+    began: int
+
+
 class Sessions:
     """An agent's sessions; the logs are the truth, and everything else here is derived from them."""
 
@@ -81,6 +93,8 @@ class Sessions:
         self._screen = screen
         self._logs: OrderedDict[str, Log] = OrderedDict()
         self._mirrors: dict[str, Mirrored] = {}
+        self._tails: dict[str, _Tail] = {}
+        self._listed: dict[str, tuple[CatalogRow, float]] = {}
         self._unsettled: dict[str, None] = {}
 
     def record(
@@ -91,9 +105,10 @@ class Sessions:
         All in one write, so that a crash leaves all of them or none.
         """
         log = self._log(session)
+        spoken = [said(message) for message in messages]
         entries = [
             take_in(
-                said(message),
+                message,
                 files=self.places.files,
                 folder=self.places.attachments(session),
                 screen=self._screen,
@@ -101,14 +116,19 @@ class Sessions:
                 scope=scope,
                 source=source,
             )
-            for message in messages
+            for message in spoken
         ]
-        added = log.add(entries, self._header(session, entries))
+        minted = {entry.message_id for entry in entries} - {message.message_id for message in spoken}
+        added = log.add(entries, self._header(session, entries), minted=minted)
         self._unsettled[session] = None
         return [
             Recorded(message_id=entry.message_id, number=at.number, is_new=at.is_new, redacted=entry.redacted)
             for entry, at in zip(entries, added, strict=True)
         ]
+
+    def screened(self, text: str) -> str:
+        """Return a text as a transcript keeps it: without secrets."""
+        return self._screen(text)[0]
 
     def describe(self, session: str, *, title: str | None = None, summary: str | None = None) -> None:
         """Give a session a title or a summary; both are lines of its log."""
@@ -127,8 +147,12 @@ class Sessions:
         log.add([replace(compaction, timestamp=stamp(self._clock.now()))], self._header(session, ()))
         self._unsettled[session] = None
 
-    def settle(self, session: str) -> tuple[Finding, ...]:
-        """Bring the window file and the catalog up to the log."""
+    def settle(self, session: str, *, in_passing: bool = False) -> tuple[Finding, ...]:
+        """Bring the window file and the catalog up to the log.
+
+        In passing, after a turn, a row of the catalog that is new only by its time may wait for a while: the
+        catalog is one file for all sessions, and `close` settles what waits.
+        """
         log, now = self._log(session), self._clock.now()
         if not log.look().size:
             return ()
@@ -136,7 +160,10 @@ class Sessions:
             log, self.places.window(session), self._mirrors.get(session), now
         )
         row = _catalog_row(session, log.look())
+        if in_passing and self._may_wait(session, row):
+            return (spoilt,) if spoilt else ()
         lost = update_catalog(self.places.catalog(), row, session, rebuild=self._rows, now=now)
+        self._listed[session] = (row, monotonic())
         self._unsettled.pop(session, None)
         return tuple(finding for finding in (spoilt, lost) if finding is not None)
 
@@ -184,12 +211,11 @@ class Sessions:
 
         What was said to the owner alone is not shown to others, nor is a summary of it.
         """
-        if not self.exists(session):
-            return None, ()
         log = self._log(session)
-        found = log.compaction()
-        through, compaction = found or (0, None)
-        placed = tuple(log.entries(through + 1, log.look().entries))
+        known = log.look()
+        if not known.entries:
+            return None, ()
+        compaction, placed = self._tail(session, log, known)
         if scope is Scope.SHARED:
             placed = tuple(each for each in placed if each.entry.scope == Scope.SHARED)
             compaction = compaction if compaction and compaction.scope == Scope.SHARED else None
@@ -209,6 +235,8 @@ class Sessions:
         path = self.places.log(session)
         self._logs.pop(path, None)
         self._mirrors.pop(session, None)
+        self._tails.pop(session, None)
+        self._listed.pop(session, None)
         self._unsettled.pop(session, None)
         self._offsets.forget(path)
         now = self._clock.now()
@@ -222,6 +250,27 @@ class Sessions:
         for log in self._logs.values():
             log.flush()
         self._offsets.close()
+
+    def _tail(self, session: str, log: Log, known: Known) -> tuple[Compaction | None, tuple[Placed, ...]]:
+        """Return the last summary and what follows it, of which only what is new is read."""
+        through = known.compacted[0] if known.compacted else 0
+        kept = self._tails.get(session)
+        if kept is None or kept.through != through or kept.last > known.entries or kept.began != log.began:
+            found = log.compaction() if through else None
+            kept = _Tail(through, through, found[1] if found else None, (), log.began)
+        if kept.last < known.entries:
+            new = tuple(log.entries(kept.last + 1, known.entries))
+            kept = replace(kept, last=known.entries, placed=(*kept.placed, *new))
+        self._tails[session] = kept
+        if len(self._tails) > _OPEN_LOGS:
+            self._tails.pop(next(iter(self._tails)))
+        return kept.compaction, kept.placed
+
+    def _may_wait(self, session: str, row: CatalogRow) -> bool:
+        listed = self._listed.get(session)
+        if listed is None or monotonic() - listed[1] > _CATALOG_SECONDS:
+            return False
+        return replace(listed[0], updated_at=row.updated_at) == row
 
     def _header(self, session: str, entries: Sequence[Entry]) -> Header:
         source = entries[0].source_plugin if entries else ""

@@ -7,7 +7,9 @@ TITLE_CHARACTERS = 60
 _MARKUP = re.compile(r"^[#>*\-\s`_~]+|[`*_]{1,3}")
 _FENCE = re.compile(r"^(```|~~~)")
 _SPEECH = re.compile(
-    r"^((hi|hello|hey)( there| all| everyone| team)?|good (morning|afternoon|evening)|please|hola|hallo|bonjour)\b[\s,!.:;-]*", re.IGNORECASE
+    r"^((hi|hello|hey)( there| all| everyone| team)?|good (morning|afternoon|evening)|please|hola|hallo)"
+    r"\b[\s,!.:;-]*",
+    re.IGNORECASE,
 )
 _READ = 4_000
 

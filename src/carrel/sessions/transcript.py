@@ -17,7 +17,7 @@ VERSION = 1
 LINE_LIMIT = 64 * 1024 * 1024
 """A line with more bytes than this is nobody's message."""
 
-Finish = Literal["stop", "tools", "length", "cancelled", "error"]
+Finish = Literal["stop", "tools", "length", "cancelled", "error", "tool_rounds"]
 Content = str | list[Any]
 """A text, or parts as the caller gave them, their attachments stored beside the log."""
 

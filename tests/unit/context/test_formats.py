@@ -27,7 +27,8 @@ from carrel.context.assemble import Assembler, Assembly
 from carrel.context.formats import BREAKPOINTS, OPENING, Body, to_anthropic, to_openai, to_responses
 from carrel.context.inputs import Inputs, Recalled
 from carrel.context.report import Report, Row, Tokens, describe_prefix
-from carrel.sessions.message import Message
+from carrel.sessions.message import Message, ToolCall
+from carrel.sessions.window import settle
 from carrel.workspace.scope import Scope
 
 # ---------------------------------------------------------------------------------------------- what types accept
@@ -37,18 +38,18 @@ RESPONSES = TypeAdapter(ResponseCreateParamsNonStreaming)
 ANTHROPIC = TypeAdapter(MessageCreateParamsNonStreaming)
 
 
-def settle(value: Any) -> Any:
+def read_all(value: Any) -> Any:
     """Read what pydantic checks only when it is read: the items of an Iterable."""
     if isinstance(value, Mapping):
-        return {key: settle(item) for key, item in value.items()}
+        return {key: read_all(item) for key, item in value.items()}
     if isinstance(value, str | int | float | None):
         return value
-    return [settle(item) for item in value]
+    return [read_all(item) for item in value]
 
 
 def accept(provider: TypeAdapter[Any], body: Body) -> None:
     """Fail unless the types take the body; a key they do not know is dropped by them, and differs here."""
-    assert settle(provider.validate_python(body, strict=True)) == body
+    assert read_all(provider.validate_python(body, strict=True)) == body
 
 
 def accept_all(assembly: Assembly) -> None:
@@ -92,10 +93,20 @@ def test_the_types_refuse_what_a_provider_would(provider, body):
 
 TEXTS = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(["", " ", "\n\t", "\ud800", "yes"])
 SECTIONS = st.lists(st.tuples(TEXTS.filter(bool), st.booleans()), min_size=1, max_size=3)
+IDS = st.sampled_from(["a", "b", "a_b", "a.b", "", "i" * 60, "\ud800", "tooluse|1"]) | TEXTS
+ARGUMENTS = st.dictionaries(TEXTS, TEXTS | st.floats() | st.none() | st.lists(TEXTS, max_size=2), max_size=2)
+CALLS = st.builds(
+    ToolCall,
+    id=IDS,
+    name=st.sampled_from(["read_file", "mcp.read", "", "n" * 80]) | TEXTS,
+    arguments=ARGUMENTS | st.sampled_from(["", "{}", '{"a": 1}', "[1]", "not JSON", '{"a":"\ud800"}']),
+)
 HISTORY = st.builds(
     Message,
     st.sampled_from(["user", "assistant", "tool", "system"]),
-    TEXTS | st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
+    TEXTS | st.lists(TEXTS, max_size=3).map(tuple),
+    tool_calls=st.lists(CALLS, max_size=2).map(tuple),
+    tool_call_id=IDS,
 )
 NEW = st.none() | st.lists(TEXTS.filter(bool), min_size=1, max_size=3)
 
@@ -131,7 +142,7 @@ def any_assembly(draw: st.DrawFn) -> Made:
         messages.append(Message("system", "".join(text for text, _ in sections)))
         rows += [row(text, stable=flag) for text, flag in sections]
         stable.append(all(flag for _, flag in sections))
-    for message in draw(st.lists(HISTORY, max_size=6)):
+    for message in settle(draw(st.lists(HISTORY, max_size=6))).messages:
         messages.append(message)
         rows.append(row(message.to_text(), kind="history"))
         stable.append(True)
@@ -149,13 +160,29 @@ def for_any_assembly(test: Callable[[Made], None]) -> Callable[[], None]:
 
 def parts(message: Message) -> list[str]:
     """The texts of a message as they can be sent."""
-    content = (message.content,) if isinstance(message.content, str) else message.content
+    content = (message.content,) if isinstance(message.content, str) else message.content or ("",)
     return [part.encode("utf-8", "replace").decode() for part in content]
 
 
 def texts_of(message: Body) -> list[str]:
     content = message["content"]
-    return [content] if isinstance(content, str) else [part["text"] for part in content]
+    return [content] if isinstance(content, str) else [part["text"] for part in content or ()]
+
+
+def has_text(message: Message) -> bool:
+    return any(parts(message))
+
+
+def pieces(message: Message) -> list[str]:
+    """What Anthropic gets of a message, block by block: its texts with sense, its calls, or the one result."""
+    texts = [text for text in parts(message) if text.strip()]
+    return ["".join(texts)] if message.role == "tool" else texts + ["call"] * len(message.tool_calls)
+
+
+def piece_of(block: Body) -> str:
+    if block["type"] == "tool_result":
+        return "".join(text["text"] for text in block.get("content", ()))
+    return block["text"] if block["type"] == "text" else "call"
 
 
 def blocks_of(body: Body) -> list[Body]:
@@ -178,23 +205,36 @@ def test_every_body_can_be_sent_as_json(made):
 @for_any_assembly
 def test_openai_gets_each_message_in_its_place(made):
     sent = to_openai(made.assembly)["messages"]
-    assert [texts_of(message) for message in sent] == [parts(message) for message in made.assembly.messages]
-    roles = [message["role"] for message in sent]
-    assert roles == [{"tool": "user"}.get(m.role, m.role) for m in made.assembly.messages]
+    messages = made.assembly.messages
+    assert [texts_of(m) for m in sent] == [
+        parts(m) if has_text(m) or not m.tool_calls else [] for m in messages
+    ]
+    assert [message["role"] for message in sent] == [message.role for message in messages]
+    assert [len(m.get("tool_calls", ())) for m in sent] == [len(m.tool_calls) for m in messages]
 
 
 @for_any_assembly
 def test_responses_gets_each_message_in_its_place(made):
     body = to_responses(made.assembly)
-    expected = [["\n".join(parts(m))] if m.role == "assistant" else parts(m) for m in made.assembly.messages]
-    assert [texts_of(item) for item in body["input"]] == expected
+    expected = []
+    for message in made.assembly.messages:
+        if message.role == "assistant":
+            expected += [["\n".join(parts(message))]] if has_text(message) else []
+            expected += ["call"] * len(message.tool_calls)
+        else:
+            expected.append(parts(message))
+    sent = [
+        "call" if item.get("type") == "function_call" else texts_of({"content": item.get("output")} | item)
+        for item in body["input"]
+    ]
+    assert sent == expected
     assert "instructions" not in body
 
 
 @for_any_assembly
 def test_anthropic_gets_all_text_in_order(made):
-    sent = [block["text"] for block in blocks_of(to_anthropic(made.assembly))]
-    expected = [text for message in made.assembly.messages for text in parts(message) if text.strip()]
+    sent = [piece_of(block) for block in blocks_of(to_anthropic(made.assembly))]
+    expected = [piece for message in made.assembly.messages for piece in pieces(message)]
     assert [text for text in sent if text != OPENING] == expected
 
 
@@ -207,19 +247,21 @@ def test_anthropic_gets_turns_that_alternate_beginning_with_the_user(made):
 @for_any_assembly
 def test_anthropic_gets_no_block_without_text_and_no_turn_without_a_block(made):
     body = to_anthropic(made.assembly)
-    assert all(block["text"].strip() for block in blocks_of(body))
+    blocks = blocks_of(body)
+    texts = [
+        text for block in blocks for text in (block, *block.get("content", ())) if text["type"] == "text"
+    ]
+    assert all(text["text"].strip() for text in texts)
+    assert all(block.get("content") != [] for block in blocks)
     assert all(turn["content"] for turn in body["messages"])
     assert body.get("system") != []
 
 
 @for_any_assembly
 def test_anthropic_caches_at_four_places_at_most_and_only_at_the_ends_of_stable_messages(made):
-    sent = [block for block in blocks_of(to_anthropic(made.assembly)) if block["text"] != OPENING]
+    sent = [block for block in blocks_of(to_anthropic(made.assembly)) if piece_of(block) != OPENING]
     numbered = [
-        (number, text)
-        for number, message in enumerate(made.assembly.messages)
-        for text in parts(message)
-        if text.strip()
+        (number, piece) for number, message in enumerate(made.assembly.messages) for piece in pieces(message)
     ]
     ends = {index for index, (n, _) in enumerate(numbered) if n not in {m for m, _ in numbered[index + 1 :]}}
     marked = [index for index, block in enumerate(sent) if "cache_control" in block]
@@ -276,7 +318,7 @@ def call(assembler: Assembler, query: str | None = "Where is Ana?", **given: Any
 
 def marked(body: Body) -> list[str]:
     """The last line of each block with a place for the cache."""
-    return [block["text"].splitlines()[-1] for block in blocks_of(body) if "cache_control" in block]
+    return [piece_of(block).splitlines()[-1] for block in blocks_of(body) if "cache_control" in block]
 
 
 def without_marks(block: Body) -> Body:
@@ -340,7 +382,7 @@ def test_every_layout_yields_bodies_that_the_types_accept(desks, layout, prompt,
         recall=data.draw(st.sampled_from([(), HITS])),
     )
     accept_all(assembly)
-    cached = [block["text"] for block in blocks_of(to_anthropic(assembly)) if "cache_control" in block]
+    cached = [piece_of(block) for block in blocks_of(to_anthropic(assembly)) if "cache_control" in block]
     assert not any(part in text for text in cached for part in ("<recall>", "<session>", "Ana moved."))
 
 

@@ -1,0 +1,23 @@
+"""The history of a session as the next call takes it: a summary, if there is one, and what was said since."""
+
+from carrel.sessions.message import Message
+from carrel.sessions.store import Sessions
+from carrel.workspace.scope import Scope
+
+SUMMARY = "Summary of the conversation so far:"
+"""What stands above a summary that is sent in place of older messages."""
+
+
+def history_of(sessions: Sessions, session: str, *, scope: Scope, message: str | None) -> tuple[Message, ...]:
+    """Return what the model sees of a session before the user's new message.
+
+    That message may be recorded already, as it should be before a call: then it is not shown twice.
+    """
+    compaction, placed = sessions.seen(session, scope=scope)
+    messages = [each.entry.to_message() for each in placed]
+    last = messages[-1] if messages else None
+    if last is not None and last.role == "user" and message and last.content == sessions.screened(message):
+        messages.pop()
+    if compaction is not None:
+        messages.insert(0, Message("user", f"{SUMMARY}\n\n{compaction.summary}"))
+    return tuple(messages)

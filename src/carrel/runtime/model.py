@@ -1,0 +1,66 @@
+"""The Model port: what a model is given, what it sends while it speaks, and what it has said in the end."""
+
+from collections.abc import AsyncIterator
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from carrel.sessions.message import Message, ToolCall
+from carrel.tools.registry import ToolSpec
+
+__all__ = ["Finish", "Model", "Outcome", "Reply", "Request", "Spend", "ToolSpec"]
+
+Finish = Literal["stop", "tools", "length", "cancelled", "error"]
+"""Why a model stopped speaking."""
+
+Outcome = Literal[Finish, "tool_rounds"]
+"""Why a reply is the last of what is recorded: as the model says, or since it may call no more tools."""
+
+
+class Spend(Struct, frozen=True, kw_only=True):
+    """The tokens of one call as the provider says; `cached` is the part of `input` that it had already."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+
+    def __add__(self, other: "Spend") -> "Spend":
+        """Return what two calls cost together."""
+        return Spend(
+            input=self.input + other.input,
+            cached=self.cached + other.cached,
+            output=self.output + other.output,
+        )
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """One call of a model: all that it may read, and the tools that it may ask for."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """All that a model said in one call; no spend where the provider did not tell."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    spend: Spend | None = None
+    finish: Finish = "stop"
+
+
+class Model(Protocol):
+    """Answers requests.
+
+    A stream is the pieces of the text as they come, then exactly one Reply with the whole. Closing the
+    stream stops the answer.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name that people call the model by, such as `offline`."""
+        ...
+
+    def stream(self, request: Request) -> AsyncIterator[str | Reply]:
+        """Yield pieces of text, and the Reply last."""
+        ...

@@ -1,0 +1,98 @@
+"""After a message: it is written down, and at the end of a turn all that follows from it."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from carrel import plainjson
+from carrel.clock import Clock
+from carrel.errors import CarrelError
+from carrel.files import FileStore
+from carrel.findings import Finding
+from carrel.records import Records
+from carrel.records.usage import Spent
+from carrel.runtime.model import Spend
+from carrel.sessions.store import Recorded, Sessions
+from carrel.sessions.turn import Said, Sayable, said, stamp
+from carrel.workspace.scope import Scope
+
+Work = Callable[[], tuple[Finding, ...] | None]
+
+
+class Recording(Struct, frozen=True, kw_only=True):
+    """Messages that are durable now; `ended` is the reply with which they end a turn, if they do."""
+
+    messages: tuple[Recorded, ...]
+    ended: Said | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+class Scribe(Struct, frozen=True, kw_only=True):
+    """Writes down what one agent hears and says."""
+
+    agent: str
+    model: str
+    sessions: Sessions
+    records: Records
+    clock: Clock
+    files: FileStore
+    events: str = ""
+    """The file in which every turn leaves a line, where the layout has one."""
+
+    def record(
+        self,
+        session: str,
+        messages: Sequence[Sayable],
+        *,
+        spend: Spend | None = None,
+        model: str = "",
+        scope: Scope,
+        source: str = "",
+    ) -> Recording:
+        """Write messages down for good; with the last of a turn, bring what is derived up to date.
+
+        Only the messages decide whether this succeeds: what fails after them is a finding.
+        """
+        spoken = [said(message) for message in messages]
+        recorded = self.sessions.record(session, spoken, scope=scope, source=source)
+        findings: list[Finding] = []
+        if spend is not None and recorded:
+            findings += self._attempt(lambda: self._spent(session, recorded[-1], spend, model))
+        ended = spoken[-1] if spoken and _ends_turn(spoken[-1]) else None
+        if ended is not None:
+            findings += self._attempt(lambda: self.sessions.settle(session, in_passing=True))
+            if self.events and recorded[-1].is_new:
+                findings += self._attempt(lambda: self._tell(session, recorded[-1]))
+        return Recording(messages=tuple(recorded), ended=ended, findings=tuple(findings))
+
+    def _attempt(self, work: Work) -> tuple[Finding, ...]:
+        try:
+            return work() or ()
+        except CarrelError as error:
+            return (Finding(code=error.code, message=error.message, hint=error.hint),)
+
+    def _spent(self, session: str, last: Recorded, spend: Spend, model: str) -> None:
+        spent = Spent(
+            agent=self.agent,
+            session=session,
+            model=model or self.model,
+            at=self.clock.now(),
+            input=spend.input,
+            cached=spend.cached,
+            output=spend.output,
+        )
+        self.records.usage.add(spent, turn=last.message_id)
+
+    def _tell(self, session: str, last: Recorded) -> None:
+        line = {
+            "type": "turn",
+            "timestamp": stamp(self.clock.now()),
+            "agent_id": self.agent,
+            "session_id": session,
+            "message_id": last.message_id,
+        }
+        self.files.append(self.events, plainjson.dumps(line) + b"\n")
+
+
+def _ends_turn(message: Said) -> bool:
+    return message.role == "assistant" and not message.tool_calls

@@ -1,0 +1,168 @@
+"""The tools of one agent for one listener, put together from the workspace's parts."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from carrel.clock import Clock
+from carrel.context.build import Ground
+from carrel.files import Content, Entry, FileStore
+from carrel.records import Records
+from carrel.runtime import edit, roster
+from carrel.runtime.view import View, fetch, is_private
+from carrel.sessions import store, transcript
+from carrel.sessions.log import Placed
+from carrel.sessions.search import search
+from carrel.sessions.store import Sessions, UnknownSession
+from carrel.tools.access import access_for
+from carrel.tools.files import file_tools
+from carrel.tools.registry import Registry, Tool
+from carrel.tools.self_report import Sources, looking, self_report_tools
+from carrel.tools.session_logs import LoggedEntry, LogHit, LogPage, SessionRow, session_log_tools
+from carrel.tools.skills import skill_tools
+from carrel.workspace.scope import Scope
+
+HIDDEN = "(Said to the owner alone.)"
+"""What stands for an entry of the current session that others must not read."""
+
+_RECALLS = 1_000
+
+
+class Toolbox(Struct, frozen=True, kw_only=True):
+    """What tools are made from; the scope is the application's choice and no tool's argument."""
+
+    ground: Ground
+    files: FileStore
+    view: View
+    scope: Scope
+    clock: Clock
+    model: str | None
+    records: Callable[[], Records]
+    sessions: Sessions
+    session: str | None = None
+
+    def registry(self) -> Registry:
+        """Return the tools that the agent may call."""
+        access = access_for(_Reach(self.files, self.view), self.ground.layout, self.ground.agent)
+        tools: list[Tool] = [
+            *file_tools(access),
+            *skill_tools(self._skills, access),
+            *self_report_tools(self._sources()),
+        ]
+        if self.files.stamps([self.sessions.places.folder]) != [None]:
+            tools += session_log_tools(_OwnLogs(self.sessions, self.scope, self.session))
+        if self.scope is Scope.SHARED:
+            # What a stranger says to an agent must not become what the agent is told from then on.
+            tools = [tool for tool in tools if not tool.writes]
+        return Registry(tools).allowed(self.ground.agent.allowed_tools)
+
+    def _skills(self) -> roster.Skills:
+        return roster.skills_of(self.ground, self.ground.documents.reading(), self.scope)
+
+    def _sources(self) -> Sources:
+        agent = self.ground.agent.id
+        return Sources(
+            agent_id=agent,
+            model=self.model,
+            workspace_dir=self.ground.location,
+            look=looking(self.ground.documents, self.ground.layout, self.scope),
+            now=self.clock.now,
+            scope=self.scope,
+            home=self.ground.layout.home,
+            sessions=lambda: _OwnLogs(self.sessions, self.scope, self.session).sessions(limit=0, offset=0)[1],
+            recalls=lambda since: self.records().recalls.count(agent, since),
+            recalled=self._recalled,
+        )
+
+    def _recalled(self, since: datetime) -> list[str]:
+        events = self.records().recalls.since(self.ground.agent.id, since, _RECALLS)
+        return [event.text for event in events]
+
+
+class _Reach(Struct, frozen=True):
+    """The files of a workspace through the eyes of one listener."""
+
+    files: FileStore
+    view: View
+
+    def read(self, path: str) -> Content | None:
+        return fetch(self.files, path, view=self.view)
+
+    def list(self, under: str) -> Sequence[Entry]:
+        return [entry for entry in self.files.list(under) if not self._hides(entry)]
+
+    def put(self, path: str, data: bytes, *, expect: str | None) -> str:
+        return edit.put(self.files, path, data, expect=expect or edit.ABSENT, view=self.view).digest
+
+    def _hides(self, entry: Entry) -> bool:
+        return self.view.hides and is_private(self.files, entry, self.view)
+
+
+class _OwnLogs(Struct, frozen=True):
+    """The sessions that an agent may look at: its own, and before others only the one they take part in."""
+
+    store: Sessions
+    scope: Scope
+    current: str | None
+
+    def sessions(self, *, limit: int, offset: int) -> tuple[Sequence[SessionRow], int]:
+        if self.scope is Scope.MAIN:
+            rows, total = self.store.rows(limit=limit, offset=offset)
+            return [_listed(row) for row in rows], total
+        if self.current is None or not self.store.exists(self.current):
+            return [], 0
+        return [_listed(self.store.row(self.current))][offset : offset + limit], 1
+
+    def page(self, session: str, *, first: int, limit: int) -> LogPage | None:
+        if not self._may_see(session):
+            return None
+        try:
+            page = self.store.page(session, first=first, limit=limit)
+        except UnknownSession:
+            return None
+        entries = [_logged(placed, self.scope) for placed in page.entries]
+        return LogPage(header=page.header, total=page.total, entries=entries)
+
+    def search(self, words: str, *, limit: int) -> Sequence[LogHit]:
+        only = self.current if self.scope is Scope.SHARED else None
+        if self.scope is Scope.SHARED and only is None:
+            return []
+        found = search(self.store, words, limit=limit, only=only)
+        shown = (hit for hit in found if _is_shown(hit.entry, self.scope))
+        return [
+            LogHit(session=hit.session, entry=_logged(Placed(hit.number, hit.entry), self.scope))
+            for hit in shown
+        ]
+
+    def _may_see(self, session: str) -> bool:
+        return self.scope is Scope.MAIN or session == self.current
+
+
+def _listed(row: store.SessionRow) -> SessionRow:
+    return SessionRow(
+        id=row.id,
+        title=row.title,
+        agent_id=row.agent_id,
+        source_plugin=row.source,
+        entries=row.entries,
+        first_timestamp=row.started or None,
+        last_timestamp=row.updated or None,
+    )
+
+
+def _logged(placed: Placed, scope: Scope) -> LoggedEntry:
+    entry = placed.entry
+    return LoggedEntry(
+        number=placed.number,
+        timestamp=entry.timestamp,
+        role=entry.role,
+        content=entry.to_text() if _is_shown(entry, scope) else HIDDEN,
+        message_id=entry.message_id or None,
+        source_plugin=entry.source_plugin,
+        sender_id=entry.sender_id,
+    )
+
+
+def _is_shown(entry: transcript.Entry, scope: Scope) -> bool:
+    return scope is Scope.MAIN or entry.scope == Scope.SHARED

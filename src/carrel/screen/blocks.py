@@ -1,0 +1,53 @@
+"""Keys in armour: the lines from BEGIN to END, or as many as there are where the end was cut off."""
+
+import re
+from collections.abc import Iterator
+
+from carrel.screen.candidate import CERTAIN, Candidate
+
+LONGEST = 65_536
+"""In characters, from the first line to the last."""
+
+_BEGIN = b"-----BEGIN "
+_HEAD = re.compile(r"-----BEGIN (?P<what>[A-Z0-9 ]{0,40}?(?P<private>PRIVATE KEY)?(?: BLOCK)?)-----")
+_LINE = re.compile(r"[A-Za-z0-9+/]{16}")
+_BREAK = r"(?:\s|\\[nrt])"
+_BODY = re.compile(
+    # Only headers, then lines of base64: the prose behind a key without an end is nobody's secret. A short
+    # line counts where it closes the base64.
+    rf"(?:{_BREAK}*+[A-Z][A-Za-z-]{{2,20}}:[ ][^\s\\]{{1,100}}+(?:[ ][^\s\\]{{1,100}}+){{0,8}})*+"
+    rf"(?:{_BREAK}*+[A-Za-z0-9+/]{{16,}}+=*+)*+(?:{_BREAK}*+[A-Za-z0-9+/]{{1,15}}=+)?"
+)
+
+
+def armoured(text: str, plain: bytes) -> Iterator[Candidate]:
+    """Yield private keys, and public blocks, of no kind, so that nothing is guessed in them."""
+    start = plain.find(_BEGIN)
+    while start != -1:
+        following = plain.find(_BEGIN, start + 1)
+        head = _HEAD.match(text, start)
+        if head:
+            limit = min(start + LONGEST, len(text) if following == -1 else following)
+            end = _end(text, head, limit)
+            if end:
+                yield Candidate(CERTAIN, start, end, _kind(head))
+        start = following
+
+
+def _end(text: str, head: re.Match[str], limit: int) -> int | None:
+    """Return where a block ends; none where no key follows, as where somebody only speaks of one."""
+    closing = f"-----END {head['what']}-----"
+    end = text.find(closing, head.end(), limit)
+    if end != -1:
+        return end + len(closing) if _LINE.search(text, head.end(), end) else None
+    body = _BODY.match(text, head.end(), limit)
+    return body.end() if body and _LINE.search(text, head.end(), body.end()) else None
+
+
+def _kind(head: re.Match[str]) -> str:
+    what = head["what"]
+    if not head["private"]:
+        return ""
+    if "PGP" in what:
+        return "pgp_private_key"
+    return "ssh_private_key" if "OPENSSH" in what or "SSH2" in what else "private_key"

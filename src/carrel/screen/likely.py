@@ -1,0 +1,90 @@
+"""Whether a value is a secret, given that its name says so.
+
+Names lie: `password: required`, `token = self.token`, `api_key=${API_KEY}`. So the value must look like one
+as well: not a word, not code, not a stand-in. A value in quotes or in the form of an environment file is a
+literal, and has to show less than one that might be prose or code.
+"""
+
+import re
+
+from carrel.screen.entropy import bits
+
+LONGEST = 2_048
+"""In characters."""
+
+_LEAST_BITS = 1.5
+_PASSPHRASE = 20
+_RANDOM_PIECES = 0.38  # a character, as in random letters
+_NAMED_PIECES = 0.31  # a character, as in names in code
+_FEW_DIGITS = 0.15  # of all characters
+
+_STAND_IN = re.compile(
+    r"\$\w*\Z|[$#%@]?[{(<\[]{1,2}[^})>\]]*[})>\]]|\$[({]|\{\{|<|%\(|%[A-Z_]+%\Z|[!:@]\w+\Z"
+    r"|.*(?:://|\[REDACTED:|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change[_-]?me|dummy|sample|redacted"
+    r"|replace|insert|todo|fixme|masked|omitted|not[_-]?set|foobar)"
+    r"|(?:arn|enc|env|file|kms|op|ref|sops|ssm|vault|sha[0-9]+)[:\[(]|[\w.+-]+@[\w-]+\.[\w.-]+\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Variables, templates, references, links, addresses, and what people write where a secret would stand."""
+_PATH = re.compile(r"(?:\.{0,2}|~|[A-Za-z]:)[/\\](?:.*[/\\]|\w+\Z)", re.DOTALL)
+_CODE = re.compile(r"[\w$.:>-]*[(\[{]|[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)+\Z")
+_BRACKET = re.compile(r"[()\[\]{}]")
+_ALGORITHM = re.compile(
+    r"base(?:16|32|58|64|85)|sha-?[0-9]|md[45]|bcrypt|scrypt|argon2|pbkdf2|utf-?(?:8|16)|aes-?[0-9]|rsa-?[0-9]"
+    r"|[ehr]s(?:256|384|512)|ed25519|x509|oauth|rot13|hmac|http|totp|2fa",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"pass|pwd|secret|token|key|cred|auth", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[-_./:,]+")
+_WORD = re.compile(r"[^\W\d_]*|[0-9]{1,4}")
+_NUMBERED_WORD = re.compile(r"[^\W\d_]{0,14}[0-9]{0,4}")
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_DIGIT = re.compile(r"[0-9]")
+_LETTER = re.compile(r"[A-Za-z]")
+_MARK = re.compile(r"[^\w\s./,:;-]")
+
+
+def is_password(value: str, *, literal: bool) -> bool:
+    """Tell whether what is called a password is one; people choose them, so it may be half a word."""
+    if not _may_be(value, 6) or _PATH.match(value):
+        return False
+    if value.isdigit():
+        return True
+    if literal:
+        return not _is_wordy(value.rstrip("*:?!."), _WORD) or _is_passphrase(value)
+    if _CODE.match(value) or _ALGORITHM.search(value) or _NAME.search(value) or not _LETTER.search(value):
+        return False
+    if _MARK.search(value[:-1]):
+        return True
+    return bool(_DIGIT.search(value)) and not (_SEPARATOR.search(value) and _is_wordy(value, _NUMBERED_WORD))
+
+
+def is_key(value: str, *, literal: bool) -> bool:
+    """Tell whether what is called a key, token or secret is one; machines make them, so it is no word."""
+    if not _may_be(value, 8 if literal else 12) or not _LETTER.search(value):
+        return False
+    if not literal and (_CODE.match(value) or _BRACKET.search(value)):
+        return False
+    digits = len(_DIGIT.findall(value))
+    pieces = len(_PIECE.findall(value))
+    if not digits:
+        return len(value) >= _PASSPHRASE and pieces >= _RANDOM_PIECES * len(value)
+    if digits < _FEW_DIGITS * len(value) and pieces <= _NAMED_PIECES * len(value):
+        return False
+    return not _is_wordy(value, _NUMBERED_WORD)
+
+
+def _may_be(value: str, least: int) -> bool:
+    """Tell whether a value could be a secret of any kind: one word, of more than a few characters."""
+    if not least <= len(value) <= LONGEST or any(map(str.isspace, value)):
+        return False
+    return _STAND_IN.match(value) is None and bits(value) >= _LEAST_BITS
+
+
+def _is_wordy(value: str, word: re.Pattern[str]) -> bool:
+    return all(word.fullmatch(part) for part in _SEPARATOR.split(value))
+
+
+def _is_passphrase(value: str) -> bool:
+    """Tell whether words make a secret by their number: correct-horse-battery-staple."""
+    return len(value) >= _PASSPHRASE and len(_SEPARATOR.split(value)) >= 4 and not _NAME.search(value)  # noqa: PLR2004

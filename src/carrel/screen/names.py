@@ -1,0 +1,96 @@
+"""What a name announces: a password, a key, a token, a secret, and whose; and whether its value is one."""
+
+import re
+from functools import lru_cache
+
+from carrel.screen import likely
+from carrel.screen.candidate import NAMED, Candidate
+
+ANCHORS = (b"pass", b"pwd", b"secret", b"token", b"key")
+"""One of these stands in every name."""
+WORD = rb"(?P<word>pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|key)[0-9]{0,2}"
+"""How a name ends, in lower case."""
+
+_LONGEST_NAME = 128
+_LAST_WORD = re.compile(WORD + rb"\Z")
+_NOT_LETTERS = re.compile(r"[^a-z]+")
+_SCHEME = re.compile(r"(?:[A-Za-z]{3,12} +)?")
+_AUTHORIZATION = ("authorization", "proxy-authorization")
+_OF_KEYS = (
+    "access", "account", "admin", "api", "app", "auth", "client", "cloudflare", "consumer", "deploy",
+    "encryption", "heroku", "integration", "license", "master", "private", "secret", "server", "service",
+    "shared", "signing", "storage", "subscription", "webhook", "write",
+)  # fmt: skip
+"""What makes a key one that opens something."""
+_OF_PUBLIC_TOKENS = (
+    "bos", "change", "cls", "continuation", "cursor", "end", "eos", "idempotency", "lock", "mask", "max", "min",
+    "next", "num", "pad", "page", "per", "sep", "special", "start", "starting", "stop", "sync", "unk",
+)  # fmt: skip
+"""What makes a token one that opens nothing: a place in a list, a piece of text."""
+_VENDORS = tuple(
+    (kind, re.compile(name), re.compile(value))
+    for kind, name, value in (
+        ("aws_secret_key", r"secretaccesskey|aws.*secret", r"[A-Za-z0-9/+]{40}"),
+        ("aws_session_token", r"aws.*(?:session|security)token|amzsecuritytoken", r"[A-Za-z0-9/+]{100,}=*"),
+        ("azure_storage_key", r"accountkey|sharedaccesskey|azure", r"[A-Za-z0-9+/]{42,88}={1,2}"),
+        ("cloudflare_token", r"cloudflare|cf(?:api|auth|global)", r"[A-Za-z0-9_-]{37,60}"),
+        ("datadog_key", r"datadog|dd(?:api|app)", r"[0-9a-f]{32}(?:[0-9a-f]{8})?"),
+        ("heroku_key", r"heroku", r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
+        ("twilio_key", r"twilio", r"[0-9a-f]{32}"),
+    )
+)
+"""Whose key it is, where the letters of a name say so and the value has that vendor's form."""
+
+
+def sort_of(word: str, before: str) -> str:
+    """Return what sort of secret a name announces, empty for none; `before` is what its last word follows."""
+    last = before[-1:]
+    is_hump = word[0].isupper() and last.islower()
+    lead = before.lower()
+    lead = lead[:-1] if last in (" ", "_", "-", ".") else lead
+    match word.lower():
+        case "key":
+            return "api_key" if lead.endswith(_OF_KEYS) else ""
+        case "token":
+            return "" if lead.endswith(_OF_PUBLIC_TOKENS) else "token"
+        case "secret":
+            return "secret"
+        case "pass":  # or else it is a verb
+            return "password" if is_hump or last in ("_", "-", ".") else ""
+        case "pwd":
+            return "" if last.isalpha() and not is_hump else "password"
+        case _:
+            return "password"
+
+
+def kind_of(sort: str, name: str, value: str, *, literal: bool) -> str:
+    """Return the kind of a value that such a name has, empty where it is no secret after all."""
+    if sort == "password":
+        return sort if likely.is_password(value, literal=literal) else ""
+    letters = _NOT_LETTERS.sub("", name.lower())
+    for kind, whose, form in _VENDORS:
+        if form.fullmatch(value) and whose.search(letters):
+            return kind
+    return sort if likely.is_key(value, literal=literal) else ""
+
+
+def by_key(key: str, value: str) -> Candidate | None:
+    """Return what is secret of the value that stands under a key of JSON."""
+    sort = _sort_of_key(key)
+    if not sort:
+        return None
+    scheme = _SCHEME.match(value) if sort == "bearer_token" else None
+    start = scheme.end() if scheme else 0
+    kind = kind_of(sort, key, value[start:], literal=True)
+    return Candidate(NAMED, start, len(value), kind) if kind else None
+
+
+@lru_cache(maxsize=1024)
+def _sort_of_key(key: str) -> str:
+    if len(key) > _LONGEST_NAME:
+        return ""
+    plain = key.encode("latin-1", "replace").lower()
+    if key.lower() in _AUTHORIZATION:
+        return "bearer_token"
+    found = _LAST_WORD.search(plain)
+    return sort_of(key[found.start("word") : found.end("word")], key[: found.start()]) if found else ""

@@ -1,0 +1,263 @@
+"""A workspace's files and what is read from them, as far as a listener may see: the half without sessions."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from msgspec.structs import replace
+
+from carrel.context.assemble import Assembler
+from carrel.context.build import Ground
+from carrel.context.report import Report
+from carrel.errors import Unavailable
+from carrel.files import Content, Entry, FileStore, Unreadable, walk
+from carrel.files.ephemeral import EphemeralFiles
+from carrel.files.local import LocalFiles
+from carrel.files.paths import clean
+from carrel.findings import Finding
+from carrel.opening import Opened, settle_layout
+from carrel.records import Records
+from carrel.records.sqlite import SqliteRecords
+from carrel.runtime import edit, explorer, roster
+from carrel.runtime.health import visible_to
+from carrel.runtime.preview import PREVIEW_BYTES, Preview
+from carrel.runtime.preview import preview as preview_file
+from carrel.runtime.view import View, fetch, look
+from carrel.settings import AgentSettings
+from carrel.tokens import Vocabulary, describe_model
+from carrel.workspace.counts import TokenCounts
+from carrel.workspace.document import Documents, Reading
+from carrel.workspace.layout import Layout, load_layout
+from carrel.workspace.scope import Privacy, Scope, parse_scope, privacy_of, read_scoped
+from carrel.workspace.skills import SkillCost, Skills
+from carrel.workspace.subagents import AgentRow, Subagents
+
+
+class Shelf(ABC):
+    """The files of an opened workspace, with the eyes of one listener or another.
+
+    Opening executes nothing and writes nothing into the directory.
+    """
+
+    def __init__(self, opened: Opened, agent: AgentSettings) -> None:
+        self.root = opened.root
+        self.files = opened.files
+        self.config = opened.config
+        self.agent = agent
+        self.manifest = opened.manifest
+        self._places = opened.places
+        self._noticed = opened.noticed
+
+    @abstractmethod
+    def report(self, *, scope: str = Scope.MAIN) -> Report:
+        """Return the account of what a model would read now."""
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The layout: as the settings say, else as remembered, else as the files give away."""
+        layout = load_layout(settle_layout(self.config, self._remembered))
+        folders = (agent.transcripts_dir for agent in self.config.settings.agents)
+        private = (f"{clean(folder)}/**" for folder in folders if folder)
+        return replace(layout, private=(*layout.private, *private))
+
+    @cached_property
+    def records(self) -> Records:
+        """The small truths beside the files."""
+        self._places.claim()
+        return SqliteRecords(self._places.records, inside=self._places.inside)
+
+    @property
+    def model_name(self) -> str | None:
+        """The model that the agent speaks with, as far as anybody said."""
+        return self.agent.model or self.config.settings.model.name
+
+    @cached_property
+    def counts(self) -> TokenCounts:
+        """Token counts for this agent's model."""
+        model = describe_model(self.model_name)
+        self._places.claim()
+        path = self._places.cache / "tokens.db"
+        return TokenCounts(Vocabulary(model.vocabulary), path, inside=self._places.inside)
+
+    @cached_property
+    def assembler(self) -> Assembler:
+        """The context engine over this workspace."""
+        return Assembler(
+            Ground(
+                layout=self.layout,
+                settings=self.config.settings,
+                agent=self.agent,
+                documents=Documents(self.files),
+                namespaces=Documents(_namespace_files(self._places.namespaces)),
+                counts=self.counts,
+                location=str(self.root),
+                os_name=self.config.os_name,
+                title=self.manifest.squad_name if self.manifest else "",
+                findings=(*self._noticed, *self.config.findings),
+            )
+        )
+
+    def read(self, path: str, *, scope: str = Scope.MAIN) -> str | None:
+        """Return the text of a file, none when there is none; shared scope is refused what it may not see."""
+        document = read_scoped(self._reading(), self.layout, clean(path), parse_scope(scope))
+        if document is None:
+            return None
+        if document.problem:
+            raise Unreadable(path, document.problem)
+        return document.verbatim
+
+    def write(self, path: str, text: str, *, expect: str | None) -> str:
+        """Replace the file with the digest `expect`, or make one where that is none; return its digest."""
+        return self.files.write(edit.changeable(path), text.encode(), expect=expect)
+
+    def append(self, path: str, text: str) -> None:
+        """Add whole lines to the end of a file."""
+        self.files.append(edit.changeable(path), text.encode())
+
+    def list(self, under: str = "", *, scope: str = Scope.MAIN) -> list[Entry]:
+        """Return what one folder holds, sorted by name, as far as this scope may know of it."""
+        visible = visible_to(self.assembler.ground, parse_scope(scope))
+        return [entry for entry in self.files.list(under) if visible(entry.path)]
+
+    def tree(
+        self, under: str = "", *, scope: str = Scope.MAIN, everything: bool = False
+    ) -> Iterator[explorer.Node]:
+        """Return the nodes of one folder, with what became of each file in the context."""
+        return explorer.tree(self.files, under, view=self.view(scope), everything=everything)
+
+    def outline(
+        self,
+        under: str = "",
+        *,
+        scope: str = Scope.MAIN,
+        everything: bool = False,
+        depth: int | None = None,
+    ) -> Iterator[tuple[explorer.Node, explorer.Lasts]]:
+        """Return the nodes below a folder as a stream, each with where it stands in the tree."""
+        view = self.view(scope)
+        return explorer.outline(self.files, under, view=view, everything=everything, depth=depth)
+
+    def view(self, scope: str = Scope.MAIN, *, beside: str | None = None) -> View:
+        """Return how a listener sees the files; the owner may look beside the context of shared scope."""
+        report = self.report(scope=beside or scope)
+        return look(self._privacy(), report, parse_scope(scope))
+
+    def preview(self, path: str, *, limit: int = PREVIEW_BYTES, scope: str = Scope.MAIN) -> Preview:
+        """Return the beginning of a file for somebody to look at."""
+        return preview_file(self.files, path, limit=limit, view=self._eyes(scope))
+
+    def fetch(self, path: str, *, scope: str = Scope.MAIN) -> Content | None:
+        """Return a file exactly as it is, none when there is none."""
+        return fetch(self.files, path, view=self._eyes(scope))
+
+    def put(
+        self, path: str, data: bytes, *, expect: str | None = None, scope: str = Scope.MAIN
+    ) -> edit.Written:
+        """Write a file over the content with this digest ("absent": none), else over what is there now."""
+        return edit.put(self.files, path, data, expect=expect, view=self._eyes(scope))
+
+    def move(self, source: str, target: str, *, scope: str = Scope.MAIN) -> edit.Moved:
+        """Give a file another path, which must be free."""
+        return edit.move(self.files, source, target, view=self._eyes(scope))
+
+    def discard(self, path: str, *, scope: str = Scope.MAIN) -> edit.Discarded:
+        """Remove a file, keeping it in the workspace's trash."""
+        now, view = self.config.clock.now(), self._eyes(scope)
+        return edit.discard(self.files, path, trash=self._trash, now=now, view=view)
+
+    def read_agents(self, *, scope: str = Scope.MAIN) -> str | None:
+        """Return AGENTS.md."""
+        return self.read(f"{self.layout.home}AGENTS.md", scope=scope)
+
+    def read_memory(self, *, scope: str = Scope.MAIN) -> str | None:
+        """Return MEMORY.md."""
+        return self.read(f"{self.layout.home}MEMORY.md", scope=scope)
+
+    def read_knowledge(self, *, scope: str = Scope.MAIN) -> str | None:
+        """Return the entry page of the knowledge."""
+        return self.read(f"{self.layout.home}knowledge/KNOWLEDGE.md", scope=scope)
+
+    def list_knowledge(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
+        """Return the paths of all knowledge files, sorted."""
+        return self._files_below(f"{self.layout.home}knowledge", scope)
+
+    def list_memory(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
+        """Return the paths of all journal files and notebooks, sorted."""
+        return self._files_below(self.layout.journal, scope) if self.layout.journal else []
+
+    def skills(self, *, scope: str = Scope.MAIN) -> Skills:
+        """Return the skills that this scope may know of."""
+        return roster.skills_of(self.assembler.ground, self._reading(), parse_scope(scope))
+
+    def skill_costs(self, skills: Skills) -> tuple[SkillCost, ...]:
+        """Return what each skill costs, in the prompt and when its body is read."""
+        return roster.costs_of(self.assembler.ground, skills)
+
+    def lint_skills(self, name: str | None = None, *, scope: str = Scope.MAIN) -> tuple[Finding, ...]:
+        """Hold all skills, or one, to the Agent Skills specification."""
+        return roster.lint(self.assembler.ground, parse_scope(scope), name)
+
+    def subagents(self, *, scope: str = Scope.MAIN) -> Subagents:
+        """Return the subagents that this scope may know of."""
+        return roster.subagents_of(self.assembler.ground, self._reading(), parse_scope(scope))
+
+    def agents(self, subagents: Subagents) -> tuple[AgentRow, ...]:
+        """Return the configured agents, or the one there is without any, and these subagents."""
+        return roster.agents_of(self.assembler.ground, self.config.origins, subagents)
+
+    def close(self) -> None:
+        """Let go of what was opened; sessions bring what is derived from them up to date first."""
+        vars(self).pop("scribe", None)
+        for name in ("sessions", "records", "counts"):
+            resource = vars(self).pop(name, None)
+            if resource is not None:
+                resource.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _privacy(self) -> Privacy:
+        return privacy_of(self.layout, self._reading())
+
+    def _trash(self) -> edit.Trash:
+        self._places.claim()
+        self._places.refuse_links(self._places.state / "trash" / "any")
+        return edit.open_trash(self._places.state)
+
+    def _eyes(self, scope: str) -> View:
+        return look(self._privacy(), scope=parse_scope(scope))
+
+    def _has_records(self) -> bool:
+        return os.path.lexists(self._places.records)
+
+    def _remembered(self, detected: str | None) -> str | None:
+        """Return the layout of earlier, else keep the detected one: a new file must not change its kind."""
+        with suppress(Unavailable):  # a machine that cannot remember detects again
+            if self._has_records() and (known := self.records.layout()):
+                return known
+            if detected is not None:
+                self.records.remember_layout(detected)
+        return detected
+
+    def _reading(self) -> Reading:
+        return self.assembler.ground.documents.reading()
+
+    def _files_below(self, folder: str, scope: str) -> Sequence[str]:
+        visible = visible_to(self.assembler.ground, parse_scope(scope))
+        found = walk(self.files, folder, skip=lambda entry: entry.kind not in ("file", "directory"))
+        return sorted(entry.path for entry in found if visible(entry.path))
+
+
+def _namespace_files(folder: Path) -> FileStore:
+    """Return the store of namespaces; none exist before the first is written."""
+    return LocalFiles(folder) if folder.is_dir() else EphemeralFiles()
