@@ -1,7 +1,9 @@
-"""`carrel demo`: a sample workspace, and what a model would read of it."""
+"""`carrel demo`: a sample workspace, what a model reads of it, and a conversation that survives a crash."""
 
+import asyncio
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -9,6 +11,8 @@ import click
 from carrel import plainyaml
 from carrel.app import Workspace
 from carrel.cli import output, picture
+from carrel.cli.chat.voice import safe
+from carrel.cli.demo_talk import speaking
 from carrel.cli.options import Shared, shared_options
 from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
@@ -33,6 +37,12 @@ agents:
     "skills/deploy/SKILL.md": "---\nname: deploy\ndescription: Ship it safely\n---\nRun the checklist.\n",
 }
 
+SESSION = "talk"
+FACT = "Remember that the launch is on 12 May."
+PACE = 0.15
+"""Seconds a word: as slow as a model that thinks, so that there is a middle of an answer."""
+PIECES = 20
+
 
 @click.command()
 @shared_options
@@ -55,6 +65,8 @@ def demo(shared: Shared) -> None:
             (root / path).write_text(text, encoding="utf-8")
         with Workspace.open(root, environ=environ) as workspace:
             _show(workspace)
+        asyncio.run(_talk(root, environ))
+    output.line("\nNow your own: carrel init my-agent && carrel -C my-agent chat")
 
 
 def _show(workspace: Workspace) -> None:
@@ -77,7 +89,40 @@ def _show(workspace: Workspace) -> None:
     output.line(
         f"  {health.files} files, {health.total_bytes:,} bytes, structure valid: {health.structure_valid}"
     )
-    output.line("\nNow your own: carrel init my-agent && carrel -C my-agent context report")
+
+
+async def _talk(root: Path, environ: Mapping[str, str]) -> None:
+    """Hold a conversation with the offline model, be killed in the middle of an answer, and go on."""
+    before = _sent(root, environ)
+    _heading("7. A conversation with the offline model, which needs no network and only quotes")
+    async with speaking(root, SESSION, environ) as partner:
+        await partner.ask("Which phone does Ana use?")
+        await partner.ask(FACT)
+    _heading("8. The context grew by what was said; what stood before it is unchanged, and stays cached")
+    after = _sent(root, environ)
+    for title, assembly in (("before", before), ("after", after)):
+        output.line(f"  {title}: {picture.headline(assembly.report)}")
+        width = round(76 * assembly.report.tokens.used / after.report.tokens.used)
+        for text in picture.bar(assembly.report, width):
+            output.line(f"  {text}")
+    _heading("9. The process is killed in the middle of an answer (SIGKILL: it cannot save anything)")
+    async with speaking(root, SESSION, environ, pace=PACE) as partner:
+        await partner.ask("Please read handbook.md.", stop_after=PIECES)
+        ended = await partner.kill()
+    output.line(f"\n\n  Ended by signal {-ended}, after {PIECES} pieces of its answer.")
+    _heading("10. A new process opens the session: what was said is there, and what is missing is told")
+    async with speaking(root, SESSION, environ) as partner:
+        for said in partner.opening["last"]:
+            output.line(f"  {said['role']}: {' '.join(safe(said['text']).split())}")
+        output.line(f"  {partner.opening['messages']} messages. {partner.opening['missing']}")
+        _heading("11. It goes on: the fact was told before the crash, and is quoted with its source")
+        await partner.ask("When is the launch?")
+
+
+def _sent(root: Path, environ: Mapping[str, str]) -> Assembly:
+    """Return what a next call would send, as another process sees it."""
+    with Workspace.open(root, environ=environ) as workspace:
+        return workspace.assemble(SESSION)
 
 
 def _heading(text: str) -> None:

@@ -39,6 +39,12 @@ def oneline(report: Report) -> str:
     return " · ".join([f"{percent(tokens.used, tokens.window)} used", f"{tokens.free:,} left", *notes])
 
 
+def turn_line(window: int, used: int, cached: int, recalled: int) -> str:
+    """Return what one turn cost: how full the window is, and how much of that the call before had too."""
+    share = f"context {percent(used, window)} of {window:,}"
+    return f"{share} · cached {percent(cached, used)} · recalled {recalled:,}"
+
+
 def bar(report: Report, width: int) -> list[str]:
     """Return the bar of what is sent, to scale and in order, and below it the extent of the cached prefix."""
     sent = [row for row in report.sections if row.tokens]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.clock import Clock
 from carrel.context.build import Ground
@@ -112,7 +113,10 @@ class _OwnLogs(Struct, frozen=True):
             return [_listed(row) for row in rows], total
         if self.current is None or not self.store.exists(self.current):
             return [], 0
-        return [_listed(self.store.row(self.current))][offset : offset + limit], 1
+        # Its title may be what the owner said first, and its length tells how much they said.
+        shown = sum(_is_shown(placed.entry, self.scope) for placed in self.store.entries(self.current))
+        row = replace(_listed(self.store.row(self.current)), title="", entries=shown)
+        return [row][offset : offset + limit], 1
 
     def page(self, session: str, *, first: int, limit: int) -> LogPage | None:
         if not self._may_see(session):

@@ -9,17 +9,19 @@ from carrel.screen.names import ANCHORS, WORD, kind_of, sort_of
 _LOOK_BACK = 48
 _NAME = re.compile(
     WORD + rb"(?P<closed>(?:\\{0,3}[\"'`*_)\]]){0,4})"
-    rb"(?:(?P<sign>[ \t]{0,8}(?:=[=>]?|:=?)[*_]{0,3}[ \t]{0,8}|>(?=[^<>\s]{6,999}+</))|[ \t]{1,2}(?P<said>is|was)[ \t:]{1,3}"
-    rb"|[ \t]{1,2}(?=[^\s]{0,40}[0-9!#$%&@^]))"
+    rb"(?:(?P<sign>[ \t]{0,8}(?:=[=>]?|:=?)[*_]{0,3}[ \t]{0,8}|>(?=[^<>\s]{6,999}+</))"
+    rb"|[ \t]{1,2}(?P<said>is|was)[ \t:]{1,3}|[ \t]{1,2}(?=[^\s]{0,40}[0-9!#$%&@^]))"
 )
-"""A name, and what gives it a value: a sign, a sentence, or, behind a flag, nothing."""
+"""A name, and what gives it a value: a sign, a tag, a sentence, or, behind a flag, nothing."""
 _VALUE = re.compile(
     r"(?:[bfruBFRU]{1,2}(?=[\"']))?(?:\\{1,7}[\"'](?P<escaped>[^\"'\\\r\n]++)"
     r"|\"(?P<double>[^\"\\\r\n]*+(?:\\[^\r\n][^\"\\\r\n]*+)*+)\""
     r"|'(?P<single>[^'\\\r\n]*+(?:\\[^\r\n][^'\\\r\n]*+)*+)'"
-    r"|`(?P<ticked>[^`\r\n]++)`|[\"'`]?(?P<bare>[^\s\"'`<>]{1,2048}+))"
+    r"|`(?P<ticked>[^`\r\n]++)`"
+    # A bare one ends before white space, the next name with its sign, or an escaped end of line.
+    r"|[\"'`]?(?P<bare>[^\s\"'`<>,;&|\\]*+"
+    r"(?:(?:[,;&|](?![\w.-]{1,40}[\"']?[=:])|\\(?![nrt]|\s|\Z))[^\s\"'`<>,;&|\\]*+)*+))"
 )
-_BARE_END = re.compile(r"[,;&|](?=[\w.-]{1,40}[\"']?[=:])|\\[nrt]|\\\Z")
 _OWN_NAME = re.compile(r"[A-Za-z0-9_.-]*\Z")
 _OPEN_MARK = re.compile(r"\[REDACTED:[A-Z_]*\Z")
 
@@ -48,7 +50,7 @@ def _value(text: str, name: re.Match[bytes]) -> tuple[Candidate | None, int]:
     is_bare = value.lastgroup == "bare"
     literal = not is_bare or _is_literal(name, before, word)
     if is_bare:
-        end = start + _bare_size(value["bare"], literal=literal)
+        end = start + len(value["bare"].rstrip(",;" if literal else ".,;:!?)]}*_"))
     kind = kind_of(sort, before + word, text[start:end], literal=literal)
     # A bare value was looked at whole; within quotes there may be another name.
     return (Candidate(NAMED, start, end, kind) if kind else None), end if kind or is_bare else name.end()
@@ -57,7 +59,9 @@ def _value(text: str, name: re.Match[bytes]) -> tuple[Candidate | None, int]:
 def _is_name(name: re.Match[bytes], before: str) -> bool:
     """Tell whether something is given to the name, and it is not one step of a path, or part of a mark."""
     own = _own_name(before)
-    if before[: len(before) - len(own)].endswith(":") or _OPEN_MARK.search(before):
+    lead = before[: len(before) - len(own)]
+    is_step = lead.endswith("::") or (lead.endswith(":") and name["sign"] == b":")
+    if is_step or _OPEN_MARK.search(before):
         return False
     return bool(name["sign"] or name["said"]) or own.startswith("--")
 
@@ -77,10 +81,3 @@ def _is_literal(name: re.Match[bytes], before: str, word: str) -> bool:
     own = _own_name(before)
     lead = before[: len(before) - len(own)]
     return (own + word).isupper() or own[:1] == "-" or lead in ("", "export ", "set ") or lead[-1] in "?&;"
-
-
-def _bare_size(value: str, *, literal: bool) -> int:
-    """Return how much of a value without quotes is its own: not the next name, an escape, or punctuation."""
-    cut = _BARE_END.search(value)
-    value = value[: cut.start()] if cut else value
-    return len(value.rstrip(",;" if literal else ".,;:!?)]}*_"))

@@ -23,8 +23,8 @@ _OF_KEYS = (
 )  # fmt: skip
 """What makes a key one that opens something."""
 _OF_PUBLIC_TOKENS = (
-    "bos", "change", "cls", "continuation", "cursor", "end", "eos", "idempotency", "lock", "mask", "max", "min",
-    "next", "num", "pad", "page", "per", "sep", "special", "start", "starting", "stop", "sync", "unk",
+    "bos", "change", "cls", "continuation", "cursor", "end", "eos", "idempotency", "lock", "mask", "max",
+    "min", "next", "num", "pad", "page", "per", "sep", "special", "start", "starting", "stop", "sync", "unk",
 )  # fmt: skip
 """What makes a token one that opens nothing: a place in a list, a piece of text."""
 _VENDORS = tuple(

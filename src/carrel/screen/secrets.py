@@ -102,14 +102,27 @@ def _candidates(text: str) -> Iterator[Candidate]:
             yield Candidate(rank, start - 1, end - 1, kind)
 
 
-def _chosen(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return those that do not overlap, in order: the surer one counts, then the longer one."""
+def _chosen(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Yield those that do not overlap, in order."""
+    together: list[Candidate] = []
+    end = 0
+    for candidate in sorted(candidates, key=lambda c: c.start):
+        if together and candidate.start >= end:
+            yield from _best(together)
+            together = []
+        together.append(candidate)
+        end = max(end, candidate.end)
+    yield from _best(together)
+
+
+def _best(together: list[Candidate]) -> list[Candidate]:
+    """Return, of some that hang together, those that count: the surer ones, then the longer ones."""
     chosen: list[Candidate] = []
     starts: list[int] = []
-    for candidate in sorted(candidates, key=lambda c: (c.rank, c.start - c.end, c.start)):
+    for candidate in sorted(together, key=lambda c: (c.rank, c.start - c.end)):
         place = bisect(starts, candidate.start)
-        is_free_before = place == 0 or chosen[place - 1].end <= candidate.start
-        if is_free_before and (place == len(starts) or candidate.end <= starts[place]):
+        is_free = place == 0 or chosen[place - 1].end <= candidate.start
+        if is_free and (place == len(starts) or candidate.end <= starts[place]):
             chosen.insert(place, candidate)
             starts.insert(place, candidate.start)
     return chosen

@@ -84,7 +84,7 @@ SHAPES: dict[str, str] = {
     "sendgrid_key": r"SG\.[\w-]{16,}+\.[\w-]{16,}+",
     "sentry_token": r"sntrys_[\w+/]{50,}+={0,2}|sntryu_[0-9a-f]{64}",
     "shopify_token": rf"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{{32}}{_END}",
-    "slack_token": r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}+|xapp-[0-9]-[A-Za-z0-9-]{20,}+",
+    "slack_token": r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{15,}+|xapp-[0-9]-[A-Za-z0-9-]{20,}+",
     "slack_webhook": r"[TE][A-Z0-9]{6,}+(?:/[A-Za-z0-9]{6,}+){2,4}",
     "sonarqube_token": rf"sq[pau]_[0-9a-f]{{40}}{_END}",
     "stripe_live_key": r"[sr]k_live_[A-Za-z0-9]{16,}+",

@@ -28,6 +28,7 @@ MOST_RANGES = 100
 
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _BEFORE_WORDS = "([{<«“„\u2018'\"¿¡"
 _AFTER_WORDS = ")]}>»”\u2019'\".,;:!?…"
 _ELLIPSIS = "…"
@@ -224,7 +225,7 @@ class _Folds(dict[int, str]):
         char = chr(code)
         folded = normalize("NFKD", normalize("NFKD", char).casefold())
         plain = "".join(each for each in folded if combining(each) in (0, 8, 9))
-        plain = plain if len(plain) <= self.longest else char
+        plain = (plain if len(plain) <= self.longest else char).lower()
         if code < 1 << 16:
             self[code] = plain
         return plain
@@ -235,7 +236,9 @@ _FOLDS = _Folds()
 
 def fold(text: str) -> str:
     """Return a text as it is compared: without case, accents, and the forms that look the same."""
-    return text.lower() if text.isascii() else text.translate(_FOLDS)
+    if not text.isascii():  # most of it may be, which is quicker
+        text = _BEYOND_ASCII.sub(lambda run: run[0].translate(_FOLDS), text)
+    return text.lower()
 
 
 def _ranges(text: str, sought: Sequence[str]) -> tuple[Range, ...]:

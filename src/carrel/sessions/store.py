@@ -348,14 +348,18 @@ def _catalog_row(session: str, known: Known) -> CatalogRow:
 
 def _findings(log: Log, known: Known) -> tuple[Finding, ...]:
     """Say what is wrong with a log; every whole entry of it is served all the same."""
-    said: list[tuple[str, int, str]] = [
-        ("damaged_lines", known.damaged, "damaged lines, of which what is whole is shown"),
-        ("duplicate_entries", known.duplicates, "entries that are there twice, and are shown once"),
-        ("foreign_lines", known.foreign, "lines of a kind that this Carrel does not know"),
-        ("torn_line", int(log.unfinished > 0), "unfinished last line"),
-    ]
-    return tuple(
-        Finding(code=code, path=log.path, message=f"{log.path} has {count} {what}.")
-        for code, count, what in said
-        if count
-    )
+    path = log.path
+    found: list[Finding] = []
+    if known.damaged:
+        message = f"{path} has {known.damaged} damaged lines; what is whole in them is shown."
+        found.append(Finding(code="damaged_lines", path=path, message=message))
+    if log.unfinished:
+        message = f"{path} ends in the middle of a line, as after a crash; the next entry begins a new one."
+        found.append(Finding(code="torn_line", path=path, message=message))
+    if known.duplicates:
+        message = f"{path} has {known.duplicates} entries twice; they are shown once."
+        found.append(Finding(code="duplicate_entries", path=path, message=message, severity="info"))
+    if known.foreign:
+        message = f"{path} has {known.foreign} lines of a kind that this Carrel does not know."
+        found.append(Finding(code="foreign_lines", path=path, message=message, severity="info"))
+    return tuple(found)
