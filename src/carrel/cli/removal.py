@@ -9,8 +9,8 @@ import click
 from carrel.app import Workspace
 from carrel.cli import output
 from carrel.runtime.edit import Discarded
+from carrel.sessions.account import SessionRow
 from carrel.sessions.places import Spot
-from carrel.sessions.store import SessionRow
 
 _WINDOW_LIMIT = 1 << 30
 

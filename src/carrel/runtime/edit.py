@@ -10,8 +10,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from carrel.errors import CarrelError, Refused, UsageError
-from carrel.files import Content, FileStore, Stale, show
+from carrel.files import READ_LIMIT, Content, FileStore, Stale, show
 from carrel.files.disk import Disk, typed_failures
+from carrel.files.durable import HASH_LIMIT
 from carrel.files.local import LocalFiles
 from carrel.files.paths import new_name
 from carrel.runtime.view import BARE, NoSuchPath, View, fetch, spelled
@@ -138,7 +139,7 @@ def discard(
 ) -> Discarded:
     """Remove a file, after a copy of it is durable in the trash, which is opened for nothing less."""
     path = changeable(path)
-    content = _content(files, path, view)
+    content = _content(files, path, view, limit=HASH_LIMIT)
     moment = now.astimezone(UTC).strftime("%Y-%m-%dT%H%M%SZ")
     place = f"{moment}-{content.digest[:8]}/{_portable(path)}"
     opened = trash()
@@ -161,9 +162,9 @@ def changeable(path: str) -> str:
     return path
 
 
-def _found(files: FileStore, path: str, view: View) -> Content | None:
+def _found(files: FileStore, path: str, view: View, limit: int = READ_LIMIT) -> Content | None:
     """Return what is at a path, refusing what this view may not see or what is not for people to change."""
-    content = fetch(files, path, view=view)
+    content = fetch(files, path, view=view, limit=limit)
     target = content.target if content else _target(files, path)
     if is_own(target):
         raise Reserved(path)
@@ -172,8 +173,8 @@ def _found(files: FileStore, path: str, view: View) -> Content | None:
     return content
 
 
-def _content(files: FileStore, path: str, view: View) -> Content:
-    content = _found(files, path, view)
+def _content(files: FileStore, path: str, view: View, limit: int = READ_LIMIT) -> Content:
+    content = _found(files, path, view, limit)
     if content is None:
         raise NoSuchPath(path)
     return content

@@ -34,10 +34,14 @@ class Spend(Struct, frozen=True, kw_only=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One call of a model: all that it may read, and the tools that it may ask for."""
+    """One call of a model: all that it may read, and the tools that it may ask for.
+
+    The first `stable` messages will be the same in the next call: a provider may keep what it made of them.
+    """
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
+    stable: int = 0
 
 
 class Reply(Struct, frozen=True, kw_only=True):

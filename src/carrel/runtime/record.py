@@ -12,7 +12,8 @@ from carrel.findings import Finding
 from carrel.records import Records
 from carrel.records.usage import Spent
 from carrel.runtime.model import Spend
-from carrel.sessions.store import Recorded, Sessions
+from carrel.sessions.account import Recorded
+from carrel.sessions.store import Sessions
 from carrel.sessions.turn import Said, Sayable, said, stamp
 from carrel.workspace.scope import Scope
 

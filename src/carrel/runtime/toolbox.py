@@ -12,7 +12,7 @@ from carrel.files import Content, Entry, FileStore
 from carrel.records import Records
 from carrel.runtime import edit, roster
 from carrel.runtime.view import View, fetch, is_private
-from carrel.sessions import store, transcript
+from carrel.sessions import account, transcript
 from carrel.sessions.log import Placed
 from carrel.sessions.search import search
 from carrel.sessions.store import Sessions, UnknownSession
@@ -143,7 +143,7 @@ class _OwnLogs(Struct, frozen=True):
         return self.scope is Scope.MAIN or session == self.current
 
 
-def _listed(row: store.SessionRow) -> SessionRow:
+def _listed(row: account.SessionRow) -> SessionRow:
     return SessionRow(
         id=row.id,
         title=row.title,

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from carrel.context.report import Report, Row
 from carrel.errors import NotFound, Refused
-from carrel.files import Content, Entry, FileStore, Part, Unreadable, show
+from carrel.files import READ_LIMIT, Content, Entry, FileStore, Part, Unreadable, show
 from carrel.files.paths import parts
 from carrel.workspace.scope import FRONT_MATTER_BYTES, HiddenByScope, Privacy, Scope, says_private
 
@@ -93,10 +93,10 @@ def look(privacy: Privacy, report: Report | None = None, scope: Scope = Scope.MA
     return View(verdicts=verdicts, exact=exact, privacy=privacy, hides=hides, marks=marks)
 
 
-def fetch(files: FileStore, path: str, *, view: View = BARE) -> Content | None:
+def fetch(files: FileStore, path: str, *, view: View = BARE, limit: int = READ_LIMIT) -> Content | None:
     """Return a file exactly as it is, if this view may see it; none when it is absent."""
     path = spelled(path)
-    return looked_at(files, path, view, lambda: files.read(path))
+    return looked_at(files, path, view, lambda: files.read(path, limit=limit))
 
 
 def exact_text(path: str, content: Content) -> str:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from string import ascii_letters, digits
 
 from carrel.screen.candidate import NAMED, Candidate
+from carrel.screen.likely import Place
 from carrel.screen.names import ANCHORS, WORD, kind_of, sort_of
 
 _LOOK_BACK = 48
@@ -22,7 +24,7 @@ _VALUE = re.compile(
     r"|[\"'`]?(?P<bare>[^\s\"'`<>,;&|\\]*+"
     r"(?:(?:[,;&|](?![\w.-]{1,40}[\"']?[=:])|\\(?![nrt]|\s|\Z))[^\s\"'`<>,;&|\\]*+)*+))"
 )
-_OWN_NAME = re.compile(r"[A-Za-z0-9_.-]*\Z")
+_NAME_CHARACTERS = f"{ascii_letters}{digits}_.-"
 _OPEN_MARK = re.compile(r"\[REDACTED:[A-Z_]*\Z")
 
 
@@ -48,36 +50,32 @@ def _value(text: str, name: re.Match[bytes]) -> tuple[Candidate | None, int]:
         return None, name.end()
     start, end = value.span(value.lastgroup)
     is_bare = value.lastgroup == "bare"
-    literal = not is_bare or _is_literal(name, before, word)
+    place = _place(name, before, word) if is_bare else "literal"
     if is_bare:
-        end = start + len(value["bare"].rstrip(",;" if literal else ".,;:!?)]}*_"))
-    kind = kind_of(sort, before + word, text[start:end], literal=literal)
+        end = start + len(value["bare"].rstrip(".,;:!?)]}*_" if place == "prose" else ",;"))
+    kind = kind_of(sort, before + word, text[start:end], place=place)
     # A bare value was looked at whole; within quotes there may be another name.
     return (Candidate(NAMED, start, end, kind) if kind else None), end if kind or is_bare else name.end()
 
 
 def _is_name(name: re.Match[bytes], before: str) -> bool:
     """Tell whether something is given to the name, and it is not one step of a path, or part of a mark."""
-    own = _own_name(before)
-    lead = before[: len(before) - len(own)]
+    lead = before.rstrip(_NAME_CHARACTERS)
     is_step = lead.endswith("::") or (lead.endswith(":") and name["sign"] == b":")
     if is_step or _OPEN_MARK.search(before):
         return False
-    return bool(name["sign"] or name["said"]) or own.startswith("--")
+    return bool(name["sign"] or name["said"]) or before.startswith("--", len(lead))
 
 
-def _own_name(before: str) -> str:
-    """Return the part of a name that stands before its last word."""
-    found = _OWN_NAME.search(before)
-    return found[0] if found else ""
-
-
-def _is_literal(name: re.Match[bytes], before: str, word: str) -> bool:
-    """Tell whether a bare value is neither prose nor code: behind a flag, in a query, in an environment."""
+def _place(name: re.Match[bytes], before: str, word: str) -> Place:
+    """Return where a bare value stands, by the name and sign before it."""
     if not (name["sign"] or name["said"]):
-        return True
+        return "literal"
     if name["sign"] != b"=" or name["closed"]:
-        return False
-    own = _own_name(before)
-    lead = before[: len(before) - len(own)]
-    return (own + word).isupper() or own[:1] == "-" or lead in ("", "export ", "set ") or lead[-1] in "?&;"
+        return "prose"
+    lead = before.rstrip(_NAME_CHARACTERS)
+    own = before[len(lead) :]
+    if (own + word).isupper() and own[:1] != "-":
+        return "setting"
+    is_literal = own[:1] == "-" or lead in ("", "export ", "set ") or lead[-1] in "?&;"
+    return "literal" if is_literal else "prose"

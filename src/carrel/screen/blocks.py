@@ -10,7 +10,7 @@ LONGEST = 65_536
 
 _BEGIN = b"-----BEGIN "
 _HEAD = re.compile(r"-----BEGIN (?P<what>[A-Z0-9 ]{0,40}?(?P<private>PRIVATE KEY)?(?: BLOCK)?)-----")
-_LINE = re.compile(r"[A-Za-z0-9+/]{16}")
+_LINE = re.compile(r"[A-Za-z0-9+/]{16}|(?:\n|\\n)[A-Za-z0-9+/=]{4,}+(?:\r?\n|\\[nr])")
 _BREAK = r"(?:\s|\\[nrt])"
 _BODY = re.compile(
     # Only headers, then lines of base64: the prose behind a key without an end is nobody's secret. A short

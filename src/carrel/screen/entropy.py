@@ -27,7 +27,7 @@ _SPARED = re.compile(
 _INSIDE = re.compile(r"[0-9a-fA-F]{32}|[0-9a-f]{8}-[0-9a-f]{4}-|EXAMPLE")
 _BEFORE = re.compile(
     r"(?:(?<!session)(?<!session_)(?<!sess)id|hash|digest|checksum|fingerprint|etag|sha-?[0-9]{1,3}|md5|integrity"
-    r"|cursor|revision|(?:page|next)_?token)[\"'`]?[ ]?[:=][ ]?[\"'`]?\Z"
+    r"|cursor|revision|(?:page|next)_?token)[\"'`]?[ :=]{1,3}[\"'`]?\Z"
     r"|\bh1:\Z|\bsha[0-9]{1,3}-\Z|base64,\Z|\?b\?\Z|%\Z",
     re.IGNORECASE,
 )

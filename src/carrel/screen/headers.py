@@ -35,7 +35,9 @@ def headers(plain: bytes, lowered: bytes) -> Iterator[Candidate]:
 def _is_token(value: str, before: bytes) -> bool:
     """Tell whether a bearer's token is one; outside of a header it must show more."""
     is_header = b"authorization" in before
-    return (is_header or len(value) >= _SHORTEST) and likely.is_key(value, literal=is_header)
+    return (is_header or len(value) >= _SHORTEST) and likely.is_key(
+        value, place="literal" if is_header else "prose"
+    )
 
 
 def _is_login(value: bytes) -> bool:

@@ -1,19 +1,24 @@
 """Whether a value is a secret, given that its name says so.
 
 Names lie: `password: required`, `token = self.token`, `api_key=${API_KEY}`. So the value must look like one
-as well: not a word, not code, not a stand-in. A value in quotes or in the form of an environment file is a
-literal, and has to show less than one that might be prose or code.
+as well: not a word, not code, not a stand-in. How much it has to show depends on where it stands.
 """
 
 import re
+from typing import Literal
 
 from carrel.screen.entropy import bits
 
 LONGEST = 2_048
 """In characters."""
 
+Place = Literal["prose", "literal", "setting"]
+"""Where it might be prose or code; in quotes, behind a flag, in a query; after `NAME=`."""
+
 _LEAST_BITS = 1.5
 _PASSPHRASE = 20
+_WORD_AS_PASSWORD = 8
+_PLAIN = frozenset(("disabled", "optional", "password", "required", "undefined"))
 _RANDOM_PIECES = 0.38  # a character, as in random letters
 _NAMED_PIECES = 0.31  # a character, as in names in code
 _FEW_DIGITS = 0.15  # of all characters
@@ -44,14 +49,20 @@ _LETTER = re.compile(r"[A-Za-z]")
 _MARK = re.compile(r"[^\w\s./,:;-]")
 
 
-def is_password(value: str, *, literal: bool) -> bool:
+def is_password(value: str, *, place: Place) -> bool:
     """Tell whether what is called a password is one; people choose them, so it may be half a word."""
     if not _may_be(value, 6) or _PATH.match(value):
         return False
     if value.isdigit():
         return True
-    if literal:
-        return not _is_wordy(value.rstrip("*:?!."), _WORD) or _is_passphrase(value)
+    if place == "prose":
+        return _is_password_in_prose(value)
+    if place == "setting" and len(value) >= _WORD_AS_PASSWORD and value.lower() not in _PLAIN:
+        return True
+    return not _is_wordy(value.rstrip("*:?!."), _WORD) or _is_passphrase(value)
+
+
+def _is_password_in_prose(value: str) -> bool:
     if _CODE.match(value) or _ALGORITHM.search(value) or _NAME.search(value) or not _LETTER.search(value):
         return False
     if _MARK.search(value[:-1]):
@@ -59,11 +70,11 @@ def is_password(value: str, *, literal: bool) -> bool:
     return bool(_DIGIT.search(value)) and not (_SEPARATOR.search(value) and _is_wordy(value, _NUMBERED_WORD))
 
 
-def is_key(value: str, *, literal: bool) -> bool:
+def is_key(value: str, *, place: Place) -> bool:
     """Tell whether what is called a key, token or secret is one; machines make them, so it is no word."""
-    if not _may_be(value, 8 if literal else 12) or not _LETTER.search(value):
+    if not _may_be(value, 12 if place == "prose" else 8) or not _LETTER.search(value):
         return False
-    if not literal and (_CODE.match(value) or _BRACKET.search(value)):
+    if place == "prose" and (_CODE.match(value) or _BRACKET.search(value)):
         return False
     digits = len(_DIGIT.findall(value))
     pieces = len(_PIECE.findall(value))

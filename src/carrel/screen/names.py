@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from carrel.screen import likely
 from carrel.screen.candidate import NAMED, Candidate
+from carrel.screen.likely import Place
 
 ANCHORS = (b"pass", b"pwd", b"secret", b"token", b"key")
 """One of these stands in every name."""
@@ -63,15 +64,15 @@ def sort_of(word: str, before: str) -> str:
             return "password"
 
 
-def kind_of(sort: str, name: str, value: str, *, literal: bool) -> str:
+def kind_of(sort: str, name: str, value: str, *, place: Place) -> str:
     """Return the kind of a value that such a name has, empty where it is no secret after all."""
     if sort == "password":
-        return sort if likely.is_password(value, literal=literal) else ""
+        return sort if likely.is_password(value, place=place) else ""
     letters = _NOT_LETTERS.sub("", name.lower())
     for kind, whose, form in _VENDORS:
         if form.fullmatch(value) and whose.search(letters):
             return kind
-    return sort if likely.is_key(value, literal=literal) else ""
+    return sort if likely.is_key(value, place=place) else ""
 
 
 def by_key(key: str, value: str) -> Candidate | None:
@@ -81,7 +82,7 @@ def by_key(key: str, value: str) -> Candidate | None:
         return None
     scheme = _SCHEME.match(value) if sort == "bearer_token" else None
     start = scheme.end() if scheme else 0
-    kind = kind_of(sort, key, value[start:], literal=True)
+    kind = kind_of(sort, key, value[start:], place="literal")
     return Candidate(NAMED, start, len(value), kind) if kind else None
 
 

@@ -77,7 +77,7 @@ def redact_value(value: Any) -> tuple[Any, tuple[str, ...]]:
 def _find(text: str, key: str) -> tuple[Secret, ...]:
     if len(text) < _SHORTEST:
         return ()
-    candidates = list(_candidates(text))
+    candidates = [Candidate(rank, start - 1, end - 1, kind) for rank, start, end, kind in _candidates(text)]
     if key and (given := by_key(key, text)):
         candidates.append(given)
     if not candidates:
@@ -89,17 +89,11 @@ def _candidates(text: str) -> Iterator[Candidate]:
     """Yield all that may be a secret, from views of the text with one byte for each character."""
     text = f"\n{text}"  # so that a word always begins behind something
     plain = text.encode("latin-1", "replace")
+    for search in (shaped, armoured, logins, cards):
+        yield from search(text, plain)
     lowered = plain.lower()
-    for found in (
-        shaped(text, plain),
-        armoured(text, plain),
-        logins(text, plain),
-        cards(text, plain),
-        assigned(text, lowered),
-        headers(plain, lowered),
-    ):
-        for rank, start, end, kind in found:
-            yield Candidate(rank, start - 1, end - 1, kind)
+    yield from assigned(text, lowered)
+    yield from headers(plain, lowered)
 
 
 def _chosen(candidates: Sequence[Candidate]) -> Iterator[Candidate]:

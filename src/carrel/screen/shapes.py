@@ -20,7 +20,7 @@ _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 SHAPES: dict[str, str] = {
     "age_secret_key": rf"AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{{50,}}+{_END}",
     "airtable_token": r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",
-    "alibaba_access_key": rf"LTAI[A-Za-z0-9]{{12,20}}+{_END}",
+    "alibaba_access_key": rf"LTAI[A-Za-z0-9]{{16,20}}+{_END}",
     "anthropic_key": r"sk-ant-[\w-]{20,}+",
     "artifactory_key": r"AKCp[A-Za-z0-9]{60,}+",
     "atlassian_token": r"ATATT3[\w-]{50,}+(?:=[0-9A-F]{8})?",
@@ -62,7 +62,10 @@ SHAPES: dict[str, str] = {
     "langsmith_key": rf"lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}{_END}",
     "linear_key": r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}+",
     "mailchimp_key": rf"[0-9a-f]{{32}}-us[0-9]{{1,2}}{_END}",
-    "mailgun_key": rf"key-[0-9a-f]{{32}}{_END}|[0-9a-f]{{32}}-[0-9a-f]{{8}}-[0-9a-f]{{8}}{_END}",
+    "mailgun_key": (
+        rf"key-(?=[a-z]*+[0-9])[0-9a-z]{{32}}{_END}"
+        rf"|[0-9a-f]{{32}}-[0-9a-f]{{8}}-[0-9a-f]{{8}}{_END}"
+    ),
     "netlify_token": rf"nfp_[A-Za-z0-9]{{36,}}+{_END}",
     "new_relic_key": rf"NRAK-[A-Z0-9]{{27}}{_END}",
     "notion_token": rf"secret_[A-Za-z0-9]{{40,}}+{_END}|ntn_[A-Za-z0-9]{{40,}}+{_END}",
@@ -96,7 +99,7 @@ SHAPES: dict[str, str] = {
     "telegram_bot_token": r"[0-9]{6,11}:(?=[\w-]{0,34}[A-Z])[\w-]{35}(?![\w-])",
     "terraform_token": r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}+",
     "twilio_key": rf"SK[0-9a-f]{{32}}{_END}",
-    "vault_token": r"hv[sbr]\.[\w-]{24,}+",
+    "vault_token": rf"hv[sbr]\.[\w-]{{24,}}+|s\.(?=(?:[A-Za-z]*+[0-9]){{2}})[A-Za-z0-9]{{24}}{_END}",
     "webhook_secret": r"whsec_[A-Za-z0-9+/]{24,}+={0,2}",
     "xai_key": r"xai-[A-Za-z0-9]{60,}+",
 }

@@ -16,8 +16,8 @@ from carrel.sessions.turn import ATTACHMENT_LIMIT, BadMessage
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*;base64,", re.ASCII)
 _ENDINGS = {
     "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "image/svg+xml": "svg",
-    "application/pdf": "pdf", "audio/wav": "wav", "audio/mpeg": "mp3", "text/plain": "txt",
-    "text/markdown": "md", "text/csv": "csv", "application/json": "json",
+    "application/pdf": "pdf", "audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3",
+    "text/plain": "txt", "text/markdown": "md", "text/csv": "csv", "application/json": "json",
 }  # fmt: skip
 
 
@@ -29,24 +29,35 @@ class _Found(Struct, frozen=True):
     name: str = ""
 
 
-def store_attachments(files: FileStore, folder: str, content: Content) -> Content:
-    """Return a content whose bytes are in files: each durable before the message that refers to it."""
+class Attachment(Struct, frozen=True):
+    """Bytes that are to be a file beside the log."""
+
+    path: str
+    data: bytes
+
+    def store(self, files: FileStore) -> None:
+        """Make the file durable; the same bytes have the same name, and are stored once."""
+        if files.stamps([self.path]) == [None]:
+            with suppress(Stale):  # somebody else has just stored them
+                files.write(self.path, self.data, expect=None)
+
+
+def part_off(folder: str, content: Content) -> tuple[Content, tuple[Attachment, ...]]:
+    """Return a content that refers to files in a folder instead of holding bytes, and those files."""
     if isinstance(content, str):
-        return content
-    return [_stored(files, folder, part) for part in content]
+        return content, ()
+    parted = [_part_off(folder, part) for part in content]
+    return [part for part, _ in parted], tuple(own for _, own in parted if own is not None)
 
 
-def _stored(files: FileStore, folder: str, part: dict[str, Any]) -> dict[str, Any]:
+def _part_off(folder: str, part: dict[str, Any]) -> tuple[dict[str, Any], Attachment | None]:
     found = _find(part)
     if found is None:
-        return part
+        return part, None
     if len(found.data) > ATTACHMENT_LIMIT:
         raise BadMessage(f"has an attachment of {len(found.data):,} bytes; {ATTACHMENT_LIMIT:,} is the most")
     digest = sha256(found.data).hexdigest()
     path = f"{folder}/{digest[:32]}.{_ENDINGS.get(found.media_type, 'bin')}"
-    if files.stamps([path]) == [None]:
-        with suppress(Stale):  # the same bytes have the same name: somebody else has just stored them
-            files.write(path, found.data, expect=None)
     kept: dict[str, Any] = {
         "type": "attachment",
         "path": path,
@@ -54,12 +65,14 @@ def _stored(files: FileStore, folder: str, part: dict[str, Any]) -> dict[str, An
         "bytes": len(found.data),
         "sha256": digest,
     }
-    return kept | ({"name": found.name} if found.name else {})
+    return kept | ({"name": found.name} if found.name else {}), Attachment(path, found.data)
 
 
 def _find(part: dict[str, Any]) -> _Found | None:
     """Return the bytes that a part holds, in OpenAI's forms or Anthropic's; a link is left as it is."""
     source = part.get("source")
+    if isinstance(source, dict) and cast("dict[str, Any]", source).get("type") == "text":
+        return None
     if isinstance(source, dict) and isinstance(data := cast("dict[str, Any]", source).get("data"), str):
         media_type = str(cast("dict[str, Any]", source).get("media_type") or "application/octet-stream")
         return _Found(_bytes(data), media_type, str(part.get("title") or ""))

@@ -8,12 +8,17 @@ from typing import Any
 from msgspec import Struct, ValidationError, convert, to_builtins
 
 from carrel import plainjson
-from carrel.files import Content, FileStore, Stale, Unreadable
+from carrel.files import Content, FileStore, Stale
 from carrel.findings import Finding
 from carrel.sessions.places import Spot
 
+VERSION = 1
 _ATTEMPTS = 20
 _LIMIT = 64 * 1024 * 1024
+
+
+class _Newer(Exception):
+    """A later Carrel wrote the file, and an earlier one leaves it alone."""
 
 
 class CatalogRow(Struct, frozen=True, kw_only=True, rename={"updated_at": "updatedAt"}):
@@ -36,7 +41,12 @@ def update_catalog(
     Others may change other rows at the same time: a change is repeated on what the file says then.
     """
     for _ in range(_ATTEMPTS):
-        rows, digest, finding = _read(spot, now)
+        try:
+            rows, digest, finding = _read(spot, now)
+        except Stale:
+            continue  # somebody else has just set it aside
+        except _Newer:
+            return None
         if rows is None:
             rows = rebuild()
         if rows.get(session) == row and digest is not None:
@@ -54,12 +64,7 @@ def update_catalog(
 
 def _read(spot: Spot, now: datetime) -> tuple[Rows | None, str | None, Finding | None]:
     """Return the rows of the file and its digest; a file that is no catalog is set aside."""
-    try:
-        content = spot.files.read(spot.path, limit=_LIMIT)
-    except Unreadable as error:
-        if error.reason != "too_large":
-            raise
-        content = None
+    content = spot.files.read(spot.path, limit=_LIMIT)
     if content is None:
         return None, None, None
     rows = _decode(content)
@@ -91,9 +96,11 @@ def damaged(path: str, aside: str) -> Finding:
 def _decode(content: Content) -> Rows | None:
     try:
         value: Mapping[str, Any] = convert(plainjson.loads(content.data), dict[str, Any])
-        rows = convert(value.get("sessions", {}), dict[str, dict[str, Any]])
+        if isinstance(version := value.get("version"), int) and version > VERSION:
+            raise _Newer
+        rows = convert(value["sessions"], dict[str, dict[str, Any]])
         return {key: convert({"id": key} | _known(row), CatalogRow) for key, row in rows.items()}
-    except (ValueError, ValidationError):
+    except (KeyError, ValueError, ValidationError):
         return None
 
 
@@ -103,5 +110,5 @@ def _known(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _encode(rows: Rows) -> bytes:
     newest = sorted(rows.values(), key=lambda row: (row.updated_at, row.id), reverse=True)
-    value = {"version": 1, "sessions": {row.id: to_builtins(row) for row in newest}}
+    value = {"version": VERSION, "sessions": {row.id: to_builtins(row) for row in newest}}
     return plainjson.dumps(value) + b"\n"

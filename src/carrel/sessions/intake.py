@@ -7,8 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from carrel.files import FileStore
-from carrel.sessions.attachments import store_attachments
+from carrel.sessions.attachments import Attachment, part_off
 from carrel.sessions.message import ToolCall
 from carrel.sessions.transcript import Content, Entry
 from carrel.sessions.turn import MESSAGE_LIMIT, MessageTooLarge, Said, stamp
@@ -24,13 +23,14 @@ def keep_secrets(value: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def take_in(
-    given: Said, *, files: FileStore, folder: str, screen: Screen, now: datetime, scope: Scope, source: str
-) -> Entry:
-    """Return the entry of a message; its attachments are durable in `folder` when this returns."""
+    given: Said, *, folder: str, screen: Screen, now: datetime, scope: Scope, source: str
+) -> tuple[Entry, tuple[Attachment, ...]]:
+    """Return the entry of a message, and the files in `folder` that must be durable before it."""
     _refuse_huge(given)
-    content, redacted = screen(store_attachments(files, folder, given.content))
+    content, attachments = part_off(folder, given.content)
+    content, redacted = screen(content)
     calls, more = _screened(given.tool_calls, screen)
-    return Entry(
+    entry = Entry(
         timestamp=given.timestamp or stamp(now),
         role=given.role,
         content=content,
@@ -44,6 +44,7 @@ def take_in(
         finish=given.finish,
         redacted=tuple(dict.fromkeys((*redacted, *more))),
     )
+    return entry, attachments
 
 
 def _screened(calls: tuple[ToolCall, ...], screen: Screen) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:

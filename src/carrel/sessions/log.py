@@ -4,28 +4,29 @@ from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
 from threading import RLock
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.errors import Conflict
 from carrel.files import FileStore, Part, Stale, show
-from carrel.sessions.offsets import Known, Offset, Offsets
-from carrel.sessions.titles import title_from
+from carrel.files.durable import HASH_LIMIT
+from carrel.sessions.known import Known
+from carrel.sessions.offsets import Offset, Offsets
 from carrel.sessions.transcript import (
+    ENTRY_LIMIT,
     LINE_LIMIT,
-    VERSION,
     Compaction,
     Entry,
     Foreign,
     Header,
     Line,
-    Summary,
-    Title,
     decode,
     encode,
 )
+from carrel.sessions.turn import BadMessage, MessageTooLarge
 
 _CHUNK = 4 * 1024 * 1024
+_KEPT_END = 1024 * 1024
 _ENDING = 512
 _ATTEMPTS = 50
 _PENDING = 256
@@ -73,6 +74,7 @@ class Log:
         self._new_ids: dict[str, int] = {}
         self._is_anew = False
         self._is_loaded = False
+        self._version = 0
         self._ending = b""
         self.began = 0
         """How often the log turned out to be another than the one that was read."""
@@ -82,8 +84,7 @@ class Log:
     def look(self) -> Known:
         """Read what was added since, and return what is known of the log now."""
         with self._lock:
-            if not self._is_loaded and self._files.stamps([self.path]) != [None]:
-                self._load()
+            self._refresh()
             part = self._files.part(self.path, self._known.size, _CHUNK)
             if part is None:
                 if self._known.size:
@@ -117,7 +118,7 @@ class Log:
                 if not fresh:
                     break
                 head = (header,) if known.header is None and not known.entries else ()
-                data = [encode(line) for line in (*head, *fresh)]
+                data = [_encoded(line) for line in (*head, *fresh)]
                 at = known.size + self.unfinished
                 try:
                     size = self._files.append(self.path, b"".join(data), at=at)
@@ -132,23 +133,31 @@ class Log:
             entries = (line for line in lines if isinstance(line, Entry))
             return [Added(self.number_of(entry.message_id) or 0, id(entry) in new) for entry in entries]
 
+    def refuse(self, lines: Sequence[Line]) -> None:
+        """Raise what adding these lines would, where that can be told before."""
+        if newer := self.look().newer:
+            raise NewerLog(self.path, newer)
+        for line in lines:
+            _encoded(line)
+
     def number_of(self, message_id: str) -> int | None:
         """Return the number of the entry with this id, none where there is none."""
-        if not message_id:
+        if not message_id or not message_id.isprintable():
             return None
         number = self._new_ids.get(message_id)
-        if number is None and not self._is_anew:
-            number = self._offsets.number_of(self.path, message_id)
-            if number is not None and number > self._known.entries:
-                return None  # kept by somebody who read further, and perhaps another file
-        return number
+        if number is not None or self._is_anew or not self._version:
+            return number
+        version, number = self._offsets.number_of(self.path, message_id)
+        if version != self._version:  # what was kept is gone
+            self.look()
+            return self.number_of(message_id)
+        # One who read further may have kept more than is known here.
+        return number if number is not None and number <= self._known.entries else None
 
     def entries(self, first: int, last: int) -> Iterator[Placed]:
         """Yield the entries from one number to another, in order, but for what cannot be read any more."""
         with self._lock:
-            known = self.look()
-            self.flush()
-            offsets = self._offsets.entries(self.path, max(1, first), min(last, known.entries))
+            offsets = self._offsets_of(max(1, first), min(last, self.look().entries))
         for run in _runs(offsets):
             start = run[0].start
             part = self._files.part(self.path, start, run[-1].end - start)
@@ -162,14 +171,18 @@ class Log:
     def lines(self, first: int, last: int) -> Iterator[bytes]:
         """Yield the lines of these entries as they stand in the log, each with its newline."""
         with self._lock:
-            self.flush()
-            offsets = self._offsets.entries(self.path, first, last)
+            offsets = self._offsets_of(first, last)
         for run in _runs(offsets):
             part = self._files.part(self.path, run[0].start, run[-1].end - run[0].start)
             data = part.data if part else b""
             for offset in run:
                 start = offset.start - run[0].start
                 yield data[start : start + offset.size].rstrip(b"\r\n") + b"\n"
+
+    def raw_lines(self) -> set[bytes]:
+        """Return all lines of the file, to recognise one by."""
+        content = self._files.read(self.path, limit=HASH_LIMIT)
+        return set(content.data.splitlines()) if content else set()
 
     def compaction(self) -> tuple[int, Compaction] | None:
         """Return the last compaction and the number of the last entry that it stands for."""
@@ -184,24 +197,48 @@ class Log:
         return None
 
     def flush(self) -> None:
-        """Keep what is known for the next process."""
+        """Keep what is known for the next process; what cannot be kept stays with this one."""
         with self._lock:
-            if self._new or self._is_anew:
-                self._offsets.keep(self.path, self._known, self._new, anew=self._is_anew)
-                self._new, self._new_ids, self._is_anew = [], {}, False
+            if not self._new and not self._is_anew:
+                return
+            if not self._known.modified_ns and (part := self._files.part(self.path, 0, 0)):
+                self._known = replace(self._known, identity=part.identity, modified_ns=part.modified_ns)
+            version = self._offsets.keep(
+                self.path, self._known, self._new, version=self._version, anew=self._is_anew
+            )
+            if version is not None:
+                self._new, self._new_ids, self._is_anew, self._version = [], {}, False, version
+
+    def _offsets_of(self, first: int, last: int) -> list[Offset]:
+        """Return where entries stand, as kept and as known only here."""
+        new = [offset for offset in self._new if first <= offset.number <= last]
+        end = self._new[0].number - 1 if self._new else last
+        if self._is_anew or first > min(end, last):
+            return new
+        return [*self._offsets.entries(self.path, first, min(end, last)), *new]
+
+    def _refresh(self) -> None:
+        """Begin with what an earlier process knew, and begin again where what was kept is gone."""
+        if not self._is_loaded:
+            if self._files.stamps([self.path]) != [None]:
+                self._load()
+        elif self._version and self._offsets.version(self.path) != self._version:
+            self._begin_anew()
+            self._load()
 
     def _load(self) -> None:
         """Begin with what an earlier process knew, if this is still the log that it read."""
         self._is_loaded = True
-        known = self._offsets.known(self.path)
+        self._version, known = self._offsets.known(self.path)
         if known is None or not known.size:
-            self._is_anew = known is not None
+            self._begin_anew()
             return
         start = max(0, known.size - _ENDING)
         part = self._files.part(self.path, start, known.size - start)
-        if part is not None and part.size >= known.size and _digest(part.data) == known.ending:
-            self._known = replace(known, identity=part.identity)
-            self._ending = part.data
+        is_untouched = part is not None and part.modified_ns == known.modified_ns
+        is_grown = part is not None and part.size > known.size
+        if part is not None and (is_untouched or is_grown) and _digest(part.data) == known.ending:
+            self._known, self._ending, self._is_anew = known, part.data, False
         else:
             self._begin_anew()
 
@@ -211,36 +248,62 @@ class Log:
         self.began += 1
 
     def _is_same(self, part: Part) -> bool:
-        """Tell whether the file that a part is of is the one that was read, grown or not."""
+        """Tell whether the file that a part is of is the one that was read, grown or not.
+
+        One that grew must still have the end that was read where it was; one that did not must not have been
+        touched, since whoever only adds makes it grow.
+        """
         known = self._known
+        if not known.size:
+            return True
         if part.size < known.size:
             return False
-        if part.identity == known.identity or not known.size:
-            self._known = replace(known, identity=part.identity)
-            return True
+        is_untouched = known.modified_ns in (0, part.modified_ns) and part.identity == known.identity
+        if part.size == known.size + self.unfinished:
+            return is_untouched
         start = max(0, known.size - _ENDING)
         before = self._files.part(self.path, start, known.size - start)
-        if before is None or before.identity != part.identity or _digest(before.data) != known.ending:
-            return False
-        self._known = replace(known, identity=part.identity)
-        return True
+        return before is not None and _digest(before.data) == known.ending
 
     def _take_in(self, part: Part | None) -> None:
-        """Read whole lines up to the end; what follows the last newline waits for it."""
-        held = b""
+        """Read whole lines up to the end; what follows the last newline waits for it.
+
+        Of a line that is longer than any message, only the end is looked at: a hole in a file may be huge,
+        and a whole entry stand behind it.
+        """
+        held, dropped, last = b"", 0, part
         while part is not None and part.data:
             held += part.data
+            if dropped and b"\n" in part.data:
+                end = held.index(b"\n") + 1
+                self._take_end(dropped, held[:end])
+                held, dropped = held[end:], 0
             cut = held.rfind(b"\n") + 1
             if cut:
                 self._take_lines(held[:cut])
                 held = held[cut:]
             elif len(held) > LINE_LIMIT:
-                break
-            read = self._known.size + len(held)
+                dropped, held = dropped + len(held) - _KEPT_END, held[-_KEPT_END:]
+            read = self._known.size + dropped + len(held)
+            last = part
             part = self._files.part(self.path, read, _CHUNK) if read < part.size else None
-        self.unfinished = len(held)
+        if held and not dropped and not decode(held).is_damaged and decode(held).lines:
+            self._take_lines(held + b"\n", size=len(held))  # it lacks its newline, and nothing else
+            held = b""
+        self.unfinished = dropped + len(held)
+        if last is not None:
+            self._known = replace(self._known, identity=last.identity, modified_ns=last.modified_ns)
 
-    def _take_lines(self, data: bytes) -> None:
+    def _take_end(self, dropped: int, end: bytes) -> None:
+        """Take in the end of a line whose beginning was too long to hold."""
+        start = self._known.size + dropped
+        self._known = replace(self._known, damaged=self._known.damaged + 1)
+        for offset, size, line in decode(end, is_damaged=True).lines:
+            self._take(start + offset, size, line)
+        self._ending = b""
+        self._advance(start + len(end), end)
+
+    def _take_lines(self, data: bytes, *, size: int | None = None) -> None:
         start = self._known.size
         place = 0
         while place < len(data):
@@ -248,10 +311,11 @@ class Log:
             found = decode(data[place:end])
             if found.is_damaged:
                 self._known = replace(self._known, damaged=self._known.damaged + 1)
-            for offset, size, line in found.lines:
-                self._take(start + place + offset, size, line)
+            for offset, length, line in found.lines:
+                self._take(start + place + offset, length, line)
             place = end
-        self._advance(start + len(data), data)
+        size = len(data) if size is None else size
+        self._advance(start + size, data[:size])
 
     def _take_own(self, lines: Sequence[Line], data: Sequence[bytes], size: int) -> None:
         """Take in what was just written here, without reading it back."""
@@ -266,6 +330,7 @@ class Log:
                 self._take(start, len(each), line)
             start += len(each)
         self._advance(size, b"".join(data))
+        self._known = replace(self._known, modified_ns=0)
         if len(self._new) >= _PENDING:
             self.flush()
 
@@ -274,47 +339,24 @@ class Log:
         self._known = replace(self._known, size=size, ending=_digest(self._ending))
 
     def _take(self, start: int, size: int, line: Line | Foreign) -> None:
-        known = self._known
         if isinstance(line, Entry):
-            self._take_entry(start, size, line)
-        elif isinstance(line, Header) and known.header is None:
-            newer = line.version if line.version > VERSION else 0
-            self._known = replace(
-                known, header=to_builtins(line), source=line.source_plugin, newer=newer, first=line.timestamp
-            )
-        elif isinstance(line, Title):
-            self._known = replace(known, title=line.title)
-        elif isinstance(line, Summary):
-            self._known = replace(known, summary=line.summary)
+            if self.number_of(line.message_id) is None:
+                self._take_new(start, size, line)
+            else:
+                self._known = replace(self._known, duplicates=self._known.duplicates + 1)
         elif isinstance(line, Compaction):
             through = self.number_of(line.message_id) or line.through
-            if 0 < through <= known.entries:
-                self._known = replace(known, compacted=(through, start, size))
+            self._known = self._known.after_compaction(through, start, size)
         else:
-            self._known = replace(known, foreign=known.foreign + 1)
-
-    def _take_entry(self, start: int, size: int, entry: Entry) -> None:
-        if self.number_of(entry.message_id) is None:
-            self._take_new(start, size, entry)
-        else:
-            self._known = replace(self._known, duplicates=self._known.duplicates + 1)
+            self._known = self._known.after_note(line)
 
     def _take_new(self, start: int, size: int, entry: Entry) -> None:
-        known = self._known
-        number = known.entries + 1
-        self._new.append(Offset(number, start, size, entry.message_id))
-        if entry.message_id:
-            self._new_ids[entry.message_id] = number
-        opening = known.opening
-        if not opening and entry.role == "user":
-            opening = title_from(entry.to_text())
-        self._known = replace(
-            known,
-            entries=number,
-            opening=opening,
-            first=known.first or entry.timestamp,
-            last=entry.timestamp or known.last,
-        )
+        self._known = self._known.after_entry(entry)
+        # No id that a database could not hold is looked for, so it need not be kept.
+        own = entry.message_id if entry.message_id.isprintable() else ""
+        self._new.append(Offset(self._known.entries, start, size, own))
+        if own:
+            self._new_ids[own] = self._known.entries
 
     def _distinct(self, lines: Sequence[Line], minted: Collection[str]) -> Iterator[Line]:
         """Yield the lines that are not in the log yet, each message id once."""
@@ -326,6 +368,16 @@ class Log:
                     continue
                 seen.add(own)
             yield line
+
+
+def _encoded(line: Line) -> bytes:
+    try:
+        data = encode(line)
+    except (TypeError, RecursionError):
+        raise BadMessage("holds what JSON cannot say") from None
+    if len(data) > ENTRY_LIMIT:
+        raise MessageTooLarge(len(data))
+    return data
 
 
 def _runs(offsets: Sequence[Offset]) -> Iterator[list[Offset]]:

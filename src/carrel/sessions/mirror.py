@@ -13,16 +13,17 @@ from carrel.findings import Finding
 from carrel.sessions.catalog import damaged, set_aside
 from carrel.sessions.log import Log
 from carrel.sessions.places import Spot
-from carrel.sessions.transcript import Header, decode, encode
+from carrel.sessions.transcript import Header, encode
 
 _LIMIT = 1 << 30
 _ATTEMPTS = 20
 
 
 class Mirrored(Struct, frozen=True):
-    """How far a window file is: after which entry it begins, with which it ends, and its size."""
+    """How far a window file is: with which summary it begins, with which entry it ends, and its size."""
 
-    through: int
+    began: int
+    summary: int
     last: int
     size: int
 
@@ -31,19 +32,28 @@ def mirror(log: Log, spot: Spot, before: Mirrored | None, now: datetime) -> tupl
     """Bring a window file up to its log; what is missing is added, what is wrong set aside and made anew."""
     for _ in range(_ATTEMPTS):
         known = log.look()
-        through = known.compacted[0] if known.compacted else 0
+        through, place, _ = known.compacted or (0, 0, 0)
         try:
-            if before is not None and before.through == through:
+            if before is not None and (before.began, before.summary) == (log.began, place):
                 rest = b"".join(log.lines(before.last + 1, known.entries))
-                size = spot.files.append(spot.path, rest, at=before.size) if rest else before.size
-                return Mirrored(through, known.entries, size), None
+                return Mirrored(log.began, place, known.entries, _add(spot, rest, before.size)), None
             whole = _whole(log, through, known.entries)
-            finding = _replace(spot, whole, now)
+            finding = _replace(log, spot, whole, now)
         except Stale:
             before = None  # somebody else wrote it, or spoilt it: compare all of it
             continue
-        return Mirrored(through, known.entries, len(whole)), finding
+        return Mirrored(log.began, place, known.entries, len(whole)), finding
     raise Stale(spot.path, expected=None, found=None)
+
+
+def _add(spot: Spot, rest: bytes, size: int) -> int:
+    """Add lines to a file that is as it was left; else it is stale."""
+    if rest:
+        return spot.files.append(spot.path, rest, at=size)
+    part = spot.files.part(spot.path, 0, 0)
+    if part is None or part.size != size:
+        raise Stale(spot.path, expected=str(size), found=str(part.size) if part else None)
+    return size
 
 
 def _whole(log: Log, through: int, last: int) -> bytes:
@@ -54,18 +64,18 @@ def _whole(log: Log, through: int, last: int) -> bytes:
     return head + summary + b"".join(log.lines(through + 1, last))
 
 
-def _replace(spot: Spot, whole: bytes, now: datetime) -> Finding | None:
-    """Make the file say this; where others than Carrel left something else in it, that is kept aside."""
+def _replace(log: Log, spot: Spot, whole: bytes, now: datetime) -> Finding | None:
+    """Make the file say this; what else than lines of the log is found in it is kept aside."""
     content = spot.files.read(spot.path, limit=_LIMIT)
     if content is None:
         spot.files.write(spot.path, whole, expect=None)
         return None
     if content.data == whole:
         return None
-    if whole.startswith(content.data) and content.data.endswith(b"\n"):
+    if content.data.endswith(b"\n") and whole.startswith(content.data):
         spot.files.append(spot.path, whole[len(content.data) :], at=len(content.data))
         return None
-    if all(not decode(line).is_damaged for line in content.data.splitlines()):
+    if content.data and set(content.data.splitlines()) <= log.raw_lines():
         spot.files.write(spot.path, whole, expect=content.digest)
         return None
     aside = set_aside(spot.files, spot.path, content, now)

@@ -4,18 +4,23 @@ A log that grew is read from where its last reading ended. One that is not what 
 or edited, is read anew. The file is a cache: lost, it costs one reading of each log.
 """
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import Struct, ValidationError, convert, to_builtins
 
+from carrel import plainjson
 from carrel.records.database import Database, DatabaseUnavailable, NewerFormat
+from carrel.sessions.known import Known
 
 _MIGRATIONS = (
     """
-    CREATE TABLE logs (path TEXT PRIMARY KEY, known TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE logs (
+        path TEXT PRIMARY KEY, version INTEGER NOT NULL, size INTEGER NOT NULL, known TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
     CREATE TABLE entries (
         path TEXT NOT NULL, number INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL,
         message_id TEXT NOT NULL,
@@ -40,47 +45,34 @@ class Offset(Struct, frozen=True):
         return self.start + self.size
 
 
-class Known(Struct, frozen=True, kw_only=True):
-    """What reading a log has shown so far: how far it was read, and what a list of sessions tells of it."""
-
-    identity: str = ""
-    size: int = 0
-    """Up to where whole lines were read."""
-    ending: str = ""
-    """A digest of the last bytes read, by which a log is recognised."""
-    entries: int = 0
-    header: dict[str, object] | None = None
-    first: str = ""
-    last: str = ""
-    title: str = ""
-    opening: str = ""
-    """A title made from what the user said first."""
-    summary: str = ""
-    source: str = ""
-    compacted: tuple[int, int, int] | None = None
-    """The last entry that a summary stands for, and where the line with that summary is."""
-    damaged: int = 0
-    duplicates: int = 0
-    foreign: int = 0
-    newer: int = 0
-    """The version of a header that a later Carrel wrote."""
-
-
 class Offsets:
-    """The cache of all logs of a workspace; nothing depends on it but time."""
+    """The cache of all logs of a workspace; nothing depends on it but time.
+
+    What is kept of a log has a version, which whoever begins it anew makes up: who meets another than their
+    own knows that what they kept is gone, and reads the log again.
+    """
 
     def __init__(self, path: Path | None, *, inside: Path | None = None) -> None:
         self._path = path
         self._inside = inside
         self._opened: Database | None = None
 
-    def known(self, path: str) -> Known | None:
-        """Return what is known of a log, none where it was never read."""
-        rows = self._rows("SELECT known FROM logs WHERE path = ?", (path,))
-        if rows:
-            with suppress(DecodeError, ValidationError):
-                return json.decode(rows[0][0], type=Known)
-        return None
+    def known(self, path: str) -> tuple[int, Known | None]:
+        """Return the version of what is kept of a log, 0 where nothing is, and what is known of it.
+
+        Nothing is known where some of the entries are lost.
+        """
+        rows = self._rows("SELECT version, known FROM logs WHERE path = ?", (path,))
+        if not rows:
+            return 0, None
+        version, text = rows[0]
+        with suppress(ValueError, ValidationError):
+            known = convert(plainjson.loads(text), Known)
+            kept = self._rows(
+                "SELECT count(*) FROM entries WHERE path = ? AND number <= ?", (path, known.entries)
+            )
+            return version, known if kept[0][0] == known.entries else None
+        return version, None
 
     def entries(self, path: str, first: int, last: int) -> list[Offset]:
         """Return where the entries from one number to another stand."""
@@ -91,29 +83,34 @@ class Offsets:
         )
         return [Offset(*row) for row in rows]
 
-    def number_of(self, path: str, message_id: str) -> int | None:
-        """Return the number of the entry with this id."""
-        rows = self._rows("SELECT number FROM entries WHERE path = ? AND message_id = ?", (path, message_id))
-        return rows[0][0] if rows else None
+    def number_of(self, path: str, message_id: str) -> tuple[int, int | None]:
+        """Return the version of what is kept of a log, and the number of the entry with this id."""
+        rows = self._rows(
+            "SELECT (SELECT version FROM logs WHERE path = ?1), "
+            "(SELECT number FROM entries WHERE path = ?1 AND message_id = ?2)",
+            (path, message_id),
+        )
+        return rows[0][0] or 0, rows[0][1]
 
-    def keep(self, path: str, known: Known, new: Sequence[Offset], *, anew: bool) -> None:
-        """Keep what reading a log has shown; `anew` forgets what was known before."""
-        # Somebody else may have kept the same entries meanwhile, or the disk may be full: it is a cache.
-        with suppress(DatabaseUnavailable, UnicodeEncodeError), self._database.transaction():
-            if anew:
-                self._database.rows("DELETE FROM entries WHERE path = ?", (path,))
-            for each in new:
-                self._database.rows(
-                    "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)",
-                    (path, each.number, each.start, each.size, each.message_id),
-                )
-            self._database.rows(
-                "INSERT OR REPLACE INTO logs VALUES (?, ?)", (path, json.encode(known).decode())
-            )
+    def version(self, path: str) -> int:
+        """Return the version of what is kept of a log, 0 where nothing is."""
+        rows = self._rows("SELECT version FROM logs WHERE path = ?", (path,))
+        return rows[0][0] if rows else 0
+
+    def keep(self, path: str, known: Known, new: Sequence[Offset], *, version: int, anew: bool) -> int | None:
+        """Keep what reading a log has shown, and return the version; `anew` forgets what was known before.
+
+        Where another version is kept than the one given, or the cache cannot be used, nothing is: none.
+        """
+        try:
+            with self._database.transaction():
+                return self._keep(path, known, new, version=version, anew=anew)
+        except DatabaseUnavailable:
+            return None
 
     def forget(self, path: str) -> None:
         """Forget a log."""
-        self.keep(path, Known(), (), anew=True)
+        self.keep(path, Known(), (), version=self.version(path), anew=True)
 
     def close(self) -> None:
         """Close the file."""
@@ -121,19 +118,50 @@ class Offsets:
             self._opened.close()
             self._opened = None
 
+    def _keep(
+        self, path: str, known: Known, new: Sequence[Offset], *, version: int, anew: bool
+    ) -> int | None:
+        rows = self._database.rows("SELECT version, size FROM logs WHERE path = ?", (path,))
+        if (rows[0][0] if rows else 0) != version:
+            return None
+        if anew or not rows:
+            self._database.rows("DELETE FROM entries WHERE path = ?", (path,))
+            version = int.from_bytes(os.urandom(7)) + 1
+        for each in new:
+            self._database.rows(
+                "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)",
+                (path, each.number, each.start, each.size, each.message_id),
+            )
+        if anew or not rows or known.size >= rows[0][1]:  # one who lags behind keeps only entries
+            text = plainjson.dumps(to_builtins(known)).decode()
+            self._database.rows(
+                "INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?)", (path, version, known.size, text)
+            )
+        return version
+
     @property
     def _database(self) -> Database:
         """The file, opened when it is first needed: a session that has no log yet needs none."""
         if self._opened is None:
             try:
                 self._opened = Database(self._path, _MIGRATIONS, durable=False, inside=self._inside)
-            except (DatabaseUnavailable, NewerFormat):  # what cannot be kept lasts as long as the process
-                self._opened = Database(None, _MIGRATIONS, durable=False)
+            except (DatabaseUnavailable, NewerFormat):
+                self._opened = self._passing()
         return self._opened
 
     def _rows(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Return the rows; a file that turns out to be damaged is opened anew, without what it held."""
         try:
             return self._database.rows(sql, values)
         except DatabaseUnavailable:
             self.close()
+        try:
             return self._database.rows(sql, values)
+        except DatabaseUnavailable:
+            self.close()
+            self._opened = self._passing()
+            return self._opened.rows(sql, values)
+
+    def _passing(self) -> Database:
+        """Return a cache that lasts as long as the process, where none can be kept."""
+        return Database(None, _MIGRATIONS, durable=False)

@@ -3,10 +3,11 @@
 from msgspec import Struct
 
 from carrel.files import FileStore
-from carrel.files.paths import BadId, clean, valid_id
+from carrel.files.paths import BadId, BadPath, clean, valid_id
 from carrel.settings import AgentSettings
 from carrel.workspace.layout import Layout
 
+_AGENT, _SESSION = "{agent}", "{session}"
 _TAKEN = (".log", ".json", ".jsonl", ".files", ".damaged")
 """Endings that would make one session's file the other kind of file of another's."""
 
@@ -35,17 +36,19 @@ class SessionPlaces(Struct, frozen=True, kw_only=True):
     own: FileStore
     agent: str
     log_pattern: str
+    is_own_folder: bool = True
+    """Whether the folder is this agent's alone; else each log says whose it is."""
     window_pattern: str = ""
     catalog_path: str = ""
 
     def log(self, session: str) -> str:
         """Return the path of a session's log."""
-        return self.log_pattern.format(session=valid_session(session))
+        return self.log_pattern.replace(_SESSION, valid_session(session))
 
     def window(self, session: str) -> Spot:
         """Return the place of what the model sees of a session."""
         if self.window_pattern:
-            return Spot(self.files, self.window_pattern.format(session=valid_session(session)))
+            return Spot(self.files, self.window_pattern.replace(_SESSION, valid_session(session)))
         return Spot(self.own, f"{self.agent}/{valid_session(session)}.jsonl")
 
     def catalog(self) -> Spot:
@@ -63,14 +66,9 @@ class SessionPlaces(Struct, frozen=True, kw_only=True):
         """The folder of the logs."""
         return self.log_pattern.rpartition("/")[0]
 
-    @property
-    def is_own_folder(self) -> bool:
-        """Whether the folder is this agent's alone; else each log says whose it is."""
-        return f"/{self.agent}/" in f"/{self.log_pattern}"
-
     def session_of(self, path: str) -> str | None:
         """Return the id of the session whose log a path is, none where it is something else."""
-        before, _, after = self.log_pattern.partition("{session}")
+        before, _, after = self.log_pattern.partition(_SESSION)
         if not (path.startswith(before) and path.endswith(after)) or len(path) <= len(before) + len(after):
             return None
         session = path[len(before) : len(path) - len(after)]
@@ -83,15 +81,20 @@ class SessionPlaces(Struct, frozen=True, kw_only=True):
 def places_of(layout: Layout, agent: AgentSettings, files: FileStore, own: FileStore) -> SessionPlaces:
     """Return where an agent's sessions are; its own `transcripts_dir` wins over the layout's place."""
     given = layout.sessions
-    log = given.log
+    folder, _, name = given.log.rpartition("/")
+    is_own = _AGENT in folder
+    filled = folder.replace(_AGENT, valid_id(agent.id))
     if agent.transcripts_dir:
-        log = f"{clean(agent.transcripts_dir)}/{log.rpartition('/')[2]}"
-    filled = {"agent": valid_id(agent.id), "session": "{session}"}
+        filled = clean(agent.transcripts_dir)
+        if "{" in filled or "}" in filled:
+            raise BadPath(agent.transcripts_dir, "has braces in it")
+        is_own = False
     return SessionPlaces(
         files=files,
         own=own,
         agent=agent.id,
-        log_pattern=log.format_map(filled),
-        window_pattern=given.window.format_map(filled),
-        catalog_path=given.catalog.format_map(filled),
+        log_pattern=f"{filled}/{name.replace(_AGENT, agent.id)}",
+        is_own_folder=is_own,
+        window_pattern=given.window.replace(_AGENT, agent.id),
+        catalog_path=given.catalog.replace(_AGENT, agent.id),
     )

@@ -79,7 +79,7 @@ def search(
     """
     wanted = _Wanted(_sought(words), role, _stamp(since), _stamp(until))
     found = _Newest(limit)
-    names = [row.id for row in sessions.rows()[0]] if only is None else [only]
+    names = [row.id for row in sessions.rows()[0] if not row.problem] if only is None else [only]
     for order, name in enumerate(names):
         for placed in _entries(sessions, name, is_wanted=only is not None):
             moment = _moment(placed.entry.timestamp)

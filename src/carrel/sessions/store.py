@@ -9,19 +9,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.clock import Clock
-from carrel.errors import CarrelError, NotFound
-from carrel.files import Entry as FileEntry
-from carrel.files import show
+from carrel.errors import CarrelError, Conflict, NotFound
+from carrel.files import Unreadable, show
+from carrel.files.paths import new_name
 from carrel.findings import Finding
+from carrel.sessions.account import Page, Recorded, SessionRow, catalog_row, faults_of, row_of
+from carrel.sessions.attachments import Attachment
 from carrel.sessions.catalog import CatalogRow, Rows, update_catalog
 from carrel.sessions.intake import Screen, take_in
+from carrel.sessions.known import Known
 from carrel.sessions.log import Log, Placed
 from carrel.sessions.mirror import Mirrored, mirror
-from carrel.sessions.offsets import Known, Offsets
-from carrel.sessions.places import SessionPlaces, valid_session
+from carrel.sessions.offsets import Offsets
+from carrel.sessions.places import SessionPlaces
 from carrel.sessions.transcript import Compaction, Entry, Header, Line, Summary, Title
 from carrel.sessions.turn import Sayable, said, stamp
-from carrel.workspace.scope import HiddenByScope, Scope
+from carrel.workspace.scope import Scope
 
 _OPEN_LOGS = 64
 _CATALOG_SECONDS = 30
@@ -38,49 +41,22 @@ class UnknownSession(NotFound):
         )
 
 
-class Recorded(Struct, frozen=True, kw_only=True):
-    """A message that is durable now; `is_new` is false where it was recorded before."""
+class SessionTaken(Conflict):
+    """A session of this id is another agent's, in a folder that agents share."""
 
-    message_id: str
-    number: int
-    is_new: bool
-    redacted: tuple[str, ...] = ()
+    code = "session_taken"
 
-
-class SessionRow(Struct, frozen=True, kw_only=True):
-    """One session as a list shows it."""
-
-    id: str
-    title: str
-    summary: str
-    updated: str
-    started: str
-    entries: int
-    agent_id: str
-    source: str
-    damaged: int = 0
-    duplicates: int = 0
-    foreign: int = 0
-
-
-class Page(Struct, frozen=True, kw_only=True):
-    """Some entries of a session, in order, and how many there are in all."""
-
-    session: str
-    total: int
-    entries: tuple[Placed, ...]
-    header: dict[str, object] | None
-    findings: tuple[Finding, ...] = ()
+    def __init__(self, session: str) -> None:
+        super().__init__(f"Session {session} is another agent's.", hint="Choose another id.")
 
 
 class _Tail(Struct, frozen=True):
     """What was read of a session after its last summary, so that the next turn reads only what is new."""
 
-    through: int
+    begin: tuple[int, tuple[int, int, int] | None]
     last: int
     compaction: Compaction | None
     placed: tuple[Placed, ...]
-    began: int
 
 
 class Sessions:
@@ -104,20 +80,15 @@ class Sessions:
 
         All in one write, so that a crash leaves all of them or none.
         """
-        log = self._log(session)
+        log = self._writable(session)
         spoken = [said(message) for message in messages]
-        entries = [
-            take_in(
-                message,
-                files=self.places.files,
-                folder=self.places.attachments(session),
-                screen=self._screen,
-                now=self._clock.now(),
-                scope=scope,
-                source=source,
-            )
+        folder, now = self.places.attachments(session), self._clock.now()
+        taken = [
+            take_in(message, folder=folder, screen=self._screen, now=now, scope=scope, source=source)
             for message in spoken
         ]
+        entries = [entry for entry, _ in taken]
+        self._store([each for _, attachments in taken for each in attachments], log, entries)
         minted = {entry.message_id for entry in entries} - {message.message_id for message in spoken}
         added = log.add(entries, self._header(session, entries), minted=minted)
         self._unsettled[session] = None
@@ -138,7 +109,7 @@ class Sessions:
             lines.append(Title(timestamp=now, title=title))
         if summary is not None:
             lines.append(Summary(timestamp=now, summary=summary))
-        self._log(session).add(lines, self._header(session, ()))
+        self._writable(session).add(lines, self._header(session, ()))
         self._unsettled[session] = None
 
     def compact(self, session: str, compaction: Compaction) -> None:
@@ -159,7 +130,7 @@ class Sessions:
         self._mirrors[session], spoilt = mirror(
             log, self.places.window(session), self._mirrors.get(session), now
         )
-        row = _catalog_row(session, log.look())
+        row = catalog_row(self._row(session))
         if in_passing and self._may_wait(session, row):
             return (spoilt,) if spoilt else ()
         lost = update_catalog(self.places.catalog(), row, session, rebuild=self._rows, now=now)
@@ -173,13 +144,14 @@ class Sessions:
 
     def row(self, session: str) -> SessionRow:
         """Return one session as a list shows it."""
-        return self._row(session, self._existing(session).look())
+        self._existing(session)
+        return self._row(session)
 
     def rows(self, *, limit: int | None = None, offset: int = 0) -> tuple[list[SessionRow], int]:
         """Return sessions, the last used first, and how many there are; only the former are looked at."""
         names = self._by_age()
         end = None if limit is None else offset + limit
-        return [self._row(name, self._log(name).look()) for name in names[offset:end]], len(names)
+        return [self._row(name) for name in names[offset:end]], len(names)
 
     def page(self, session: str, *, first: int = 1, limit: int = 50) -> Page:
         """Return the entries from a number on; a negative number counts from the end."""
@@ -192,7 +164,7 @@ class Sessions:
             total=known.entries,
             entries=entries,
             header=known.header,
-            findings=_findings(log, known),
+            findings=faults_of(log, known),
         )
 
     def entries(self, session: str, first: int = 1) -> Iterator[Placed]:
@@ -213,7 +185,7 @@ class Sessions:
         """
         log = self._log(session)
         known = log.look()
-        if not known.entries:
+        if not known.entries or self._is_others(known):
             return None, ()
         compaction, placed = self._tail(session, log, known)
         if scope is Scope.SHARED:
@@ -224,7 +196,7 @@ class Sessions:
     def findings(self, session: str) -> tuple[Finding, ...]:
         """Return what is wrong with a session's log."""
         log = self._log(session)
-        return _findings(log, log.look())
+        return faults_of(log, log.look())
 
     def log_path(self, session: str) -> str:
         """Return the path of a session's log; one that does not exist is an error."""
@@ -251,13 +223,25 @@ class Sessions:
             log.flush()
         self._offsets.close()
 
+    def _store(self, attachments: Sequence[Attachment], log: Log, entries: Sequence[Entry]) -> None:
+        """Make attachments durable, once it is clear that their messages can be recorded."""
+        if not attachments:
+            return
+        log.refuse(entries)
+        folder, _, name = log.path.rpartition("/")
+        if not log.look().size:
+            beside = [entry.path.rpartition("/")[2] for entry in self.places.files.list(folder)]
+            new_name(log.path, name, beside=beside)
+        for attachment in attachments:
+            attachment.store(self.places.files)
+
     def _tail(self, session: str, log: Log, known: Known) -> tuple[Compaction | None, tuple[Placed, ...]]:
         """Return the last summary and what follows it, of which only what is new is read."""
-        through = known.compacted[0] if known.compacted else 0
         kept = self._tails.get(session)
-        if kept is None or kept.through != through or kept.last > known.entries or kept.began != log.began:
-            found = log.compaction() if through else None
-            kept = _Tail(through, through, found[1] if found else None, (), log.began)
+        begin = (log.began, known.compacted)
+        if kept is None or kept.begin != begin:
+            through, compaction = log.compaction() or (0, None)
+            kept = _Tail(begin, through, compaction, ())
         if kept.last < known.entries:
             new = tuple(log.entries(kept.last + 1, known.entries))
             kept = replace(kept, last=known.entries, placed=(*kept.placed, *new))
@@ -290,76 +274,46 @@ class Sessions:
         return log
 
     def _existing(self, session: str) -> Log:
-        valid_session(session)
         log = self._log(session)
-        if not log.look().size and not self.exists(session):
+        if (not log.look().size and not self.exists(session)) or self._is_others(log.look()):
             raise UnknownSession(session)
         return log
+
+    def _writable(self, session: str) -> Log:
+        log = self._log(session)
+        if not self.places.is_own_folder and self._is_others(log.look()):
+            raise SessionTaken(session)
+        return log
+
+    def _is_others(self, known: Known) -> bool:
+        """Tell whether a log is another agent's; in a folder that agents share, the header says so."""
+        if self.places.is_own_folder or known.header is None:
+            return False
+        return (known.header.get("agent_id") or self.places.agent) != self.places.agent
 
     def _by_age(self) -> list[str]:
         """Return the ids of all sessions, the last written first."""
         found: list[tuple[int, str]] = []
         for entry in self.places.files.list(self.places.folder):
             session = self.places.session_of(entry.path) if entry.kind == "file" else None
-            if session is not None and self._is_own(session, entry):
+            if session is not None and not self._is_others(self._glance(session)):
                 found.append((entry.modified_ns, session))
         return [session for _, session in sorted(found, key=lambda each: (-each[0], each[1]))]
 
-    def _is_own(self, session: str, entry: FileEntry) -> bool:
-        """Tell whether a log is this agent's; in a folder that agents share, the header says so."""
-        if self.places.is_own_folder or not entry.size:
-            return True
-        header = self._log(session).look().header
-        return header is None or header.get("agent_id", self.places.agent) == self.places.agent
+    def _glance(self, session: str) -> Known:
+        """Return what is known of a log where that decides whose it is; an unreadable one says nothing."""
+        if self.places.is_own_folder:
+            return Known()
+        with suppress(Unreadable):
+            return self._log(session).look()
+        return Known()
 
-    def _row(self, session: str, known: Known) -> SessionRow:
-        return SessionRow(
-            id=session,
-            title=known.title or known.opening,
-            summary=known.summary,
-            updated=known.last or known.first,
-            started=known.first,
-            entries=known.entries,
-            agent_id=self.places.agent,
-            source=known.source,
-            damaged=known.damaged,
-            duplicates=known.duplicates,
-            foreign=known.foreign,
-        )
+    def _row(self, session: str) -> SessionRow:
+        try:
+            known, problem = self._log(session).look(), ""
+        except Unreadable as error:
+            known, problem = Known(), error.reason
+        return row_of(session, self.places.agent, known, problem)
 
     def _rows(self) -> Rows:
-        return {name: _catalog_row(name, self._log(name).look()) for name in self._by_age()}
-
-
-def own_only(session: str, current: str | None, scope: Scope) -> None:
-    """Refuse others than the owner every session but the one that they take part in."""
-    if scope is Scope.SHARED and session != current:
-        raise HiddenByScope(f"session {session}")
-
-
-def _catalog_row(session: str, known: Known) -> CatalogRow:
-    return CatalogRow(
-        id=session,
-        title=known.title or known.opening,
-        summary=known.summary,
-        updated_at=known.last or known.first,
-    )
-
-
-def _findings(log: Log, known: Known) -> tuple[Finding, ...]:
-    """Say what is wrong with a log; every whole entry of it is served all the same."""
-    path = log.path
-    found: list[Finding] = []
-    if known.damaged:
-        message = f"{path} has {known.damaged} damaged lines; what is whole in them is shown."
-        found.append(Finding(code="damaged_lines", path=path, message=message))
-    if log.unfinished:
-        message = f"{path} ends in the middle of a line, as after a crash; the next entry begins a new one."
-        found.append(Finding(code="torn_line", path=path, message=message))
-    if known.duplicates:
-        message = f"{path} has {known.duplicates} entries twice; they are shown once."
-        found.append(Finding(code="duplicate_entries", path=path, message=message, severity="info"))
-    if known.foreign:
-        message = f"{path} has {known.foreign} lines of a kind that this Carrel does not know."
-        found.append(Finding(code="foreign_lines", path=path, message=message, severity="info"))
-    return tuple(found)
+        return {name: catalog_row(self._row(name)) for name in self._by_age()}

@@ -4,7 +4,7 @@ import re
 
 TITLE_CHARACTERS = 60
 
-_MARKUP = re.compile(r"^[#>*\-\s`_~]+|[`*_]{1,3}")
+_MARKUP = re.compile(r"^(?:[#>*\-~]+\s+)+|`+|\*+(?=\S)|(?<=\S)\*+")
 _FENCE = re.compile(r"^(```|~~~)")
 _SPEECH = re.compile(
     r"^((hi|hello|hey)( there| all| everyone| team)?|good (morning|afternoon|evening)|please|hola|hallo)"

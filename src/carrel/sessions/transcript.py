@@ -6,15 +6,20 @@ that are damaged give back whatever in them is whole; lines of a kind that is no
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Literal, cast
 
-from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec import NODEFAULT, Struct, ValidationError, convert, to_builtins
+from msgspec.structs import fields
 
 from carrel import plainjson
 from carrel.sessions.message import Message, Role, ToolCall
 
 VERSION = 1
-LINE_LIMIT = 64 * 1024 * 1024
+ENTRY_LIMIT = 32 * 1024 * 1024
+"""Bytes that one line may have when it is written."""
+
+LINE_LIMIT = 2 * ENTRY_LIMIT
 """A line with more bytes than this is nobody's message."""
 
 Finish = Literal["stop", "tools", "length", "cancelled", "error", "tool_rounds"]
@@ -22,7 +27,6 @@ Content = str | list[Any]
 """A text, or parts as the caller gave them, their attachments stored beside the log."""
 
 _START = re.compile(rb'\{\s*"type"')
-_NULS = re.compile(rb"\0+")
 
 
 class Header(Struct, frozen=True, kw_only=True, tag_field="type", tag="session"):
@@ -122,21 +126,49 @@ class Found(Struct, frozen=True):
 def encode(line: Line) -> bytes:
     """Return a line as it stands in a log, newline and all; what says nothing is left out."""
     value: dict[str, Any] = to_builtins(line)
-    kept = {key: item for key, item in value.items() if key in _ALWAYS or item not in _SILENT}
+    silent = _silent(type(line))
+    kept = {
+        key: item if isinstance(item, str) else _defused(item)
+        for key, item in value.items()
+        if key in _ALWAYS or key not in silent or silent[key] != item
+    }
     return plainjson.dumps(kept) + b"\n"
 
 
-_ALWAYS = frozenset(("type", "timestamp", "role", "content", "message_id", "source_plugin"))
-_SILENT: tuple[Any, ...] = (None, "", "stop", [], ())
+def _defused(value: Any) -> Any:
+    """Return a value in which no object begins like a line of a log.
+
+    What a message holds must not be taken for a message where its own line is damaged.
+    """
+    if isinstance(value, dict):
+        own = cast("dict[Any, Any]", value)
+        names = sorted(own, key=lambda name: name == "type") if next(iter(own), None) == "type" else own
+        return {name: _defused(own[name]) for name in names}
+    if isinstance(value, list | tuple):
+        return [_defused(item) for item in cast("list[Any]", value)]
+    return value
 
 
-def decode(raw: bytes) -> Found:
+_ALWAYS = frozenset(("type", "version", "timestamp", "role", "content", "message_id", "source_plugin"))
+
+
+@cache
+def _silent(kind: type[Line]) -> dict[str, Any]:
+    """Return what each field of a line says when it says nothing."""
+    return {
+        field.name: to_builtins(field.default) for field in fields(kind) if field.default is not NODEFAULT
+    }
+
+
+def decode(raw: bytes, *, is_damaged: bool = False) -> Found:
     """Return what a line of a file holds; of a damaged one, every object in it that is whole."""
     body = raw.strip(b" \t\r\n\xef\xbb\xbf")
     if not body:
         return Found()
     if len(raw) > LINE_LIMIT:
         return Found(is_damaged=True)
+    if is_damaged:
+        return Found(tuple(_recovered(raw)), is_damaged=True)
     try:
         return Found(((0, len(raw), _typed(plainjson.loads(body))),))
     except ValueError:
@@ -149,8 +181,10 @@ def _typed(value: Any) -> Line | Foreign:
         raise ValueError("no object")  # noqa: TRY004 - to the caller it is as bad as broken JSON
     value = cast("dict[str, Any]", value)
     kind = value.get("type")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         return Foreign(str(kind)[:64])
+    if kind == "session" and isinstance(version := value.get("version"), int) and version > VERSION:
+        return Header(version=version, id=str(value.get("id", "")))  # whatever else a later one may say
     value = {key: item for key, item in value.items() if item is not None}  # others write null for nothing
     try:
         return convert(value, KINDS[kind])
@@ -167,18 +201,25 @@ KINDS: dict[Any, type[Line]] = {
 }
 
 
-def _recovered(raw: bytes) -> Iterator[tuple[int, int, Line | Foreign]]:
+def _recovered(raw: bytes) -> Iterator[tuple[int, int, Line]]:
     """Yield the whole objects of a line in which others are broken: two writers in one, or a hole of NULs."""
-    starts = [found.start() for found in _START.finditer(raw)]
-    ends = [*starts[1:], len(raw)]
-    for start, end in zip(starts, ends, strict=True):
-        piece = _NULS.split(raw[start:end])[0].rstrip()
+    import json  # noqa: PLC0415 - it alone tells where an object ends, and few lines are damaged
+
+    text = raw.decode("latin-1")  # a character for each byte; what has a meaning in JSON is ASCII
+    scan = json.JSONDecoder().raw_decode
+    done = 0
+    for found in _START.finditer(raw):
+        start = found.start()
+        if start < done:
+            continue  # inside of one that is whole
         try:
-            line = _typed(plainjson.loads(piece))
-        except ValueError:
+            end = scan(text, start)[1]
+            line = _typed(plainjson.loads(raw[start:end]))
+        except (ValueError, RecursionError):
             continue
         if not isinstance(line, Foreign):  # the parts of a message have types too
-            yield start, len(piece), line
+            yield start, end - start, line
+            done = end
 
 
 def _text_of(part: Any) -> str:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, cast, get_args
 
 from msgspec import Struct, ValidationError, convert
+from msgspec.structs import asdict
 
 from carrel.errors import UsageError
 from carrel.sessions.message import Message, Role, ToolCall
@@ -37,7 +38,7 @@ class MessageTooLarge(UsageError):
 
     def __init__(self, size: int) -> None:
         super().__init__(
-            f"The message has {size:,} characters; a session takes {MESSAGE_LIMIT:,} in one message.",
+            f"The message is too large, with {size:,} characters or bytes; 16 MiB of text is the most.",
             hint="Put the text into a file of the workspace and let the message name it.",
         )
 
@@ -63,14 +64,15 @@ Sayable = Said | Message | Mapping[str, Any]
 def said(given: Sayable) -> Said:
     """Return a message that may be recorded, whatever form it came in; one that may not is refused."""
     if isinstance(given, Said):
-        return given
+        return _from_mapping(asdict(given) | {"message_id": given.message_id or None})
     if isinstance(given, Message):
         # The parts after the first are for this call only: what was recalled, and the day.
-        first = given.content if isinstance(given.content, str) else given.content[0]
-        return Said(
-            role=given.role, content=first, name=given.name,
-            tool_calls=given.tool_calls, tool_call_id=given.tool_call_id,
-        )  # fmt: skip
+        first = given.content if isinstance(given.content, str) else next(iter(given.content), None)
+        if first is None:
+            raise BadMessage("has no content")
+        return _from_mapping(asdict(given) | {"content": first})
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise BadMessage("is not an object")
     return _from_mapping(given)
 
 
@@ -82,8 +84,8 @@ def _from_mapping(given: Mapping[str, Any]) -> Said:
         raise BadMessage("has a content that is neither a text nor a list of parts")
     for part in cast("list[Any]", value["content"]) if isinstance(value.get("content"), list) else ():
         _check_part(part)
-    if not 0 < len(str(value.get("message_id", "-"))) <= _ID_CHARACTERS:
-        raise BadMessage(f"has a message_id that is empty or longer than {_ID_CHARACTERS} characters")
+    if not _is_id(value.get("message_id", "-")):
+        raise BadMessage(f"has a message_id that is empty, unprintable or longer than {_ID_CHARACTERS}")
     value["timestamp"] = _moment(value.get("timestamp", ""))
     value["tool_calls"] = [_call(call) for call in _list(value.get("tool_calls", []))]
     try:
@@ -95,6 +97,10 @@ def _from_mapping(given: Mapping[str, Any]) -> Said:
 _KNOWN = frozenset(Said.__struct_fields__)
 
 
+def _is_id(given: Any) -> bool:
+    return isinstance(given, str) and 0 < len(given) <= _ID_CHARACTERS and given.isprintable()
+
+
 def _check_part(part: Any) -> None:
     """Refuse a part that a damaged log could show as a line of its own."""
     if not isinstance(part, dict):
@@ -104,9 +110,9 @@ def _check_part(part: Any) -> None:
 
 
 def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
+    if not isinstance(value, list | tuple):
         raise BadMessage('has "tool_calls" that are not a list')
-    return cast("list[Any]", value)
+    return list(cast("list[Any]", value))
 
 
 def _call(call: Any) -> Any:
@@ -133,7 +139,10 @@ def _moment(given: Any) -> str:
             moment = datetime.fromisoformat(str(given))
         except ValueError:
             raise BadMessage(f"has a timestamp that is no ISO time: {str(given)[:40]!r}") from None
-    return stamp(moment)
+    try:
+        return stamp(moment)
+    except OverflowError:
+        raise BadMessage(f"has a timestamp that no calendar has in UTC: {str(given)[:40]!r}") from None
 
 
 def stamp(moment: datetime) -> str:

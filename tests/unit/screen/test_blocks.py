@@ -27,6 +27,11 @@ def test_headers_inside_of_a_key_belong_to_it():
     assert redact(f"{BEGIN}\n{head}{LINE}\nand so on").text == f"{MARK}\nand so on"
 
 
+def test_a_short_key_with_both_of_its_lines_is_one():
+    assert redact(f"{BEGIN}\nabc1\n{END}").text == MARK
+    assert redact(f"{BEGIN}\\nabc1\\n{END}").text == MARK
+
+
 def test_two_keys_are_two():
     key = f"{BEGIN}\n{LINE}\n{END}"
     assert redact(f"{key}\n{key}").text == f"{MARK}\n{MARK}"
@@ -47,7 +52,7 @@ def test_a_key_that_never_ends_is_bounded():
         f'BEGIN = "{BEGIN}"\nEND = "{END}"',
         BEGIN,
         f"-----BEGIN PUBLIC KEY-----\n{LINE}\n-----END PUBLIC KEY-----",
-        f"-----BEGIN CERTIFICATE-----\n9vKqRt7YbN2mXc4LpZ8wHs3DfGj6Ua5TeQx1Vi0\n-----END CERTIFICATE-----",
+        "-----BEGIN CERTIFICATE-----\n9vKqRt7YbN2mXc4LpZ8wHs3DfGj6Ua5TeQx1Vi0\n-----END CERTIFICATE-----",
         "-----BEGIN PGP MESSAGE-----\n\n9vKqRt7YbN2mXc4LpZ8wHs3DfGj6Ua5TeQx1Vi0\n-----END PGP MESSAGE-----",
     ],
 )

@@ -46,7 +46,7 @@ def test_the_number_of_a_card_is_replaced_as_people_write_it(number):
         "0.4111111111111111",
         "4111111111111111.5",
         "id-4111111111111111",
-        "４１１１１１１１１１１１１１１１",
+        "\uff14" + "\uff11" * 15,
     ],
 )
 def test_other_numbers_stay(number):

@@ -31,6 +31,8 @@ password: ""
 password: ''
 password=
 password = None
+DB_PASSWORD=required
+DB_PASSWORD=$(cat /run/secrets/db)
 password: undefined
 api_key=${API_KEY}
 api_key: $API_KEY

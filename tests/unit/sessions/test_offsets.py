@@ -10,9 +10,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from carrel.files.disk import Disk
 from carrel.files.local import LocalFiles
+from carrel.sessions.known import Known
 from carrel.sessions.log import Added, Log
-from carrel.sessions.offsets import Known, Offset, Offsets
+from carrel.sessions.offsets import Offset, Offsets
 from carrel.sessions.transcript import Entry, Header, Title, encode
 from carrel.testing import EphemeralFiles
 
@@ -42,10 +44,20 @@ def written(files: LocalFiles) -> list[str]:
     return [line.split('"message_id":"')[1].split('"')[0] for line in text.splitlines() if '"entry"' in line]
 
 
+class Hasty(Disk):
+    """A disk that does not wait: nothing here is about power cuts."""
+
+    def fsync(self, fd: int) -> None:
+        pass
+
+    def fdatasync(self, fd: int) -> None:
+        pass
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> LocalFiles:
     (tmp_path / "desk").mkdir()
-    return LocalFiles(tmp_path / "desk")
+    return LocalFiles(tmp_path / "desk", disk=Hasty())
 
 
 @pytest.fixture
@@ -69,39 +81,42 @@ def test_what_was_kept_is_known_to_the_next_process(cache: Path) -> None:
     known = Known(size=100, ending="e", entries=2, title="t", compacted=(1, 50, 20), header={"id": "s"})
     places = [Offset(1, 10, 20, "a"), Offset(2, 30, 20, ""), Offset(3, 50, 20, "")]
     first = Offsets(cache)
-    first.keep(PATH, known, places, anew=False)
+    version = first.keep(PATH, known, places, version=0, anew=False)
     first.close()
     again = Offsets(cache)
-    assert again.known(PATH) == known
+    assert again.known(PATH) == (version, known)
     assert again.entries(PATH, 1, 3) == places
     assert again.entries(PATH, 2, 2) == places[1:2]
-    assert again.number_of(PATH, "a") == 1
-    assert again.number_of(PATH, "b") is None
-    assert again.known("another") is None
-    assert again.number_of("another", "a") is None
+    assert again.number_of(PATH, "a") == (version, 1)
+    assert again.number_of(PATH, "b") == (version, None)
+    assert again.known("another") == (0, None)
+    assert again.number_of("another", "a") == (0, None)
     again.close()
 
 
 def test_what_is_kept_anew_replaces_what_was_known(cache: Path) -> None:
     offsets = Offsets(cache)
-    offsets.keep(PATH, Known(entries=2), [Offset(1, 0, 5, "a"), Offset(2, 5, 5, "b")], anew=False)
-    offsets.keep(PATH, Known(entries=1), [Offset(1, 0, 9, "c")], anew=True)
+    places = [Offset(1, 0, 5, "a"), Offset(2, 5, 5, "b")]
+    version = offsets.keep(PATH, Known(entries=2), places, version=0, anew=False)
+    assert version
+    assert offsets.keep(PATH, Known(entries=1), [Offset(1, 0, 9, "x")], version=0, anew=True) is None
+    newer = offsets.keep(PATH, Known(entries=1), [Offset(1, 0, 9, "c")], version=version, anew=True)
+    assert newer not in (None, version)
     assert offsets.entries(PATH, 1, 9) == [Offset(1, 0, 9, "c")]
-    assert offsets.number_of(PATH, "a") is None
+    assert offsets.number_of(PATH, "a") == (newer, None)
     offsets.forget(PATH)
     assert offsets.entries(PATH, 1, 9) == []
     offsets.close()
 
 
-@pytest.mark.parametrize(
-    "text", ["\ud800", "a\0b", "'; DROP TABLE entries; --", "é", "e\u0301", "%", "x" * 256]
-)
+@pytest.mark.parametrize("text", ["a\0b", "'; DROP TABLE entries; --", "é", "e\u0301", "%", "x" * 256])
 def test_an_id_of_any_text_is_found_again_and_no_other(cache: Path, text: str) -> None:
     offsets = Offsets(cache)
-    offsets.keep(PATH, Known(entries=2), [Offset(1, 0, 5, text), Offset(2, 5, 5, "b")], anew=False)
-    assert offsets.number_of(PATH, text) == 1
+    places = [Offset(1, 0, 5, text), Offset(2, 5, 5, "b")]
+    offsets.keep(PATH, Known(entries=2), places, version=0, anew=False)
+    assert offsets.number_of(PATH, text)[1] == 1
     assert offsets.entries(PATH, 1, 2) == [Offset(1, 0, 5, text), Offset(2, 5, 5, "b")]
-    assert offsets.number_of(PATH, text + "x") is None
+    assert offsets.number_of(PATH, text + "x")[1] is None
     offsets.close()
 
 

@@ -51,7 +51,9 @@ def test_names_and_sums_are_not_taken_for_markup(text: str, words: str) -> None:
 
 
 def test_a_long_line_is_cut_at_a_word_and_says_so() -> None:
-    title = title_from("Please compare the three offers for the new office, with prices and dates of delivery")
+    title = title_from(
+        "Please compare the three offers for the new office, with prices and dates of delivery"
+    )
     assert title == "Compare the three offers for the new office, with prices…"
     assert len(title) <= TITLE_CHARACTERS
 
@@ -61,6 +63,8 @@ def test_a_long_word_is_cut_where_the_room_ends() -> None:
     assert title == "X" + "x" * (TITLE_CHARACTERS - 2) + "…"
 
 
-@pytest.mark.parametrize("text", ["ß" * 100, "ŉ " * 60, "ﬃ" * 60, "🐙" * 100, "a " * 60, "," * 100, "#" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["ß" * 100, "ŉ " * 60, "ﬃ" * 60, "🐙" * 100, "a " * 60, "," * 100, "#" * 100_000]
+)
 def test_no_title_has_more_than_sixty_characters(text: str) -> None:
     assert len(title_from(text)) <= TITLE_CHARACTERS == 60

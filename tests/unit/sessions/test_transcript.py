@@ -242,7 +242,7 @@ def test_a_line_torn_at_any_byte_gives_nothing_or_all_of_it(entry: Entry) -> Non
         found = decode(line[:cut])
         is_whole = cut >= len(line.rstrip())
         assert served(line[:cut]) == ([entry] if is_whole else []), line[:cut]
-        assert found.is_damaged == (0 < cut and not is_whole), line[:cut]
+        assert found.is_damaged == (cut > 0 and not is_whole), line[:cut]
 
 
 @pytest.mark.parametrize("entry", [HELLO, PARTS, CALLS], ids=["text", "parts", "calls"])

@@ -36,7 +36,14 @@ def test_every_key_that_is_documented_is_taken() -> None:
 
 
 def test_null_and_unknown_keys_say_nothing() -> None:
-    given = {"role": "assistant", "content": None, "message_id": None, "timestamp": None, "refusal": None, "audio": 7}
+    given = {
+        "role": "assistant",
+        "content": None,
+        "message_id": None,
+        "timestamp": None,
+        "refusal": None,
+        "audio": 7,
+    }
     assert said(given) == Said(role="assistant")
 
 
@@ -74,8 +81,6 @@ def test_times_of_a_transcript_sort_as_text() -> None:
     assert [stamp(time) for time in times] == sorted(stamp(time) for time in times)
 
 
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -86,7 +91,8 @@ def test_times_of_a_transcript_sort_as_text() -> None:
         {"role": "user", "content": [{"type": "session"}]}, {"role": "user", "content": [{"type": "title"}]},
         {"role": "user", "content": [{"type": "summary"}]}, {"role": "user", "content": [{"type": "compaction"}]},
         {"role": "user", "message_id": ""}, {"role": "user", "message_id": "x" * 257}, {"role": "user", "message_id": 5},
-        {"role": "user", "message_id": ["a"]},
+        {"role": "user", "message_id": ["a"]}, {"role": "user", "message_id": "a\0b"}, {"role": "user", "message_id": "a\n"},
+        {"role": "user", "message_id": "\ud800"},
         {"role": "user", "timestamp": "yesterday"}, {"role": "user", "timestamp": 1.5},
         {"role": "user", "timestamp": "0001-01-01T00:00:00+05:00"},
         {"role": "user", "timestamp": "9999-12-31T23:59:59-05:00"},

@@ -13,7 +13,7 @@ from carrel.cli.chat.voice import Told, safe
 from carrel.errors import UsageError
 from carrel.files import show
 from carrel.markdown.outline import outline
-from carrel.sessions.store import SessionRow
+from carrel.sessions.account import SessionRow
 from carrel.tools.knowledge import tell
 from carrel.workspace.scope import Scope, parse_scope
 
