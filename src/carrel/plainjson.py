@@ -17,6 +17,8 @@ def dumps(value: Any) -> bytes:
         import json as escaping  # noqa: PLC0415 - few have such text
 
         return escaping.dumps(value, separators=(",", ":")).encode()
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
 
 
 def loads(data: bytes | str) -> Any:

@@ -373,7 +373,7 @@ class Log:
 def _encoded(line: Line) -> bytes:
     try:
         data = encode(line)
-    except (TypeError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         raise BadMessage("holds what JSON cannot say") from None
     if len(data) > ENTRY_LIMIT:
         raise MessageTooLarge(len(data))

@@ -3,7 +3,7 @@
 import pytest
 
 from carrel.context.inputs import Recalled
-from carrel.sessions.message import Message
+from carrel.sessions.message import Message, ToolCall
 from carrel.workspace.scope import Scope
 
 ANA = Recalled(
@@ -117,11 +117,16 @@ def test_the_users_text_and_history_are_not_escaped(desk):
 
 
 def test_history_keeps_its_messages_and_has_a_row_each(desk):
-    history = (Message("user", ("Hi", "more")), Message("tool", "42"), Message("assistant", "Bye"))
+    history = (
+        Message("user", ("Hi", "more")),
+        Message("assistant", "", tool_calls=(ToolCall(id="c", name="f"),)),
+        Message("tool", "42", tool_call_id="c"),
+        Message("assistant", "Bye"),
+    )
     assembly = desk({"AGENTS.md": "x"}).assemble(query="q", history=history)
-    assert assembly.messages[1:4] == history
+    assert assembly.messages[1:5] == history
     names = [row.name for row in assembly.report.sections if row.kind == "history"]
-    assert names == ["history 1", "history 2", "history 3"]
+    assert names == ["history 1", "history 2", "history 3", "history 4"]
 
 
 def test_the_report_lists_what_was_recalled(desk):

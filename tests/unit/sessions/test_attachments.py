@@ -11,7 +11,8 @@ import pytest
 from carrel.errors import CarrelError
 from carrel.files import READ_LIMIT, Content, FileStore, Part, Stamp
 from carrel.files import Entry as FileEntry
-from carrel.sessions.attachments import store_attachments
+from carrel.screen.secrets import redact_value
+from carrel.sessions.attachments import part_off
 from carrel.sessions.intake import keep_secrets
 from carrel.sessions.offsets import Offsets
 from carrel.sessions.places import places_of
@@ -146,6 +147,20 @@ def test_an_attachment_is_a_file_beside_the_log_and_a_reference_in_it(files: Wat
     assert CODED[:40].encode() not in log_of(files)
 
 
+def test_nothing_of_a_reference_is_taken_for_a_secret(files: Watched) -> None:
+    places = places_of(load_layout("carrel"), AgentSettings(id="kate"), files, EphemeralFiles())
+    sessions = Sessions(places, Offsets(None), FixedClock(datetime(2026, 4, 24, tzinfo=UTC)), redact_value)
+    for number in range(50):
+        data = base64.b64encode(sha256(bytes([number])).digest()).decode()
+        image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+        sessions.record("s", [{"role": "user", "content": [image]}], scope=Scope.MAIN)
+    contents: list[Any] = [placed.entry.content for placed in sessions.page("s").entries]
+    assert {content[0]["path"]: content[0]["sha256"] for content in contents} == {
+        path: sha256(data).hexdigest() for path, data in stored(files).items()
+    }
+    assert len(contents) == 50
+
+
 def test_the_file_is_durable_before_the_entry_that_refers_to_it(files: Watched) -> None:
     say(files, FORMS["OpenAI image"][0], FORMS["OpenAI file"][0])
     assert [change.split()[0] for change in files.changes] == ["write", "write", "append"]
@@ -248,10 +263,9 @@ def test_a_document_that_is_text_keeps_its_words(files: Watched, words: str) -> 
     assert any(words.encode() in kept for kept in (*stored(files).values(), str(content).encode()))
 
 
-def test_a_text_is_left_alone(files: Watched) -> None:
+def test_a_text_is_left_alone() -> None:
     text = f"data:image/png;base64,{CODED}"
-    assert store_attachments(files, FOLDER, text) == text
-    assert files.changes == []
+    assert part_off(FOLDER, text) == (text, ())
 
 
 def test_a_name_from_outside_decides_nothing(files: Watched) -> None:

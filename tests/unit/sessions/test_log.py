@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from carrel.errors import CarrelError
-from carrel.files import FileStore, Unreadable
+from carrel.files import FileStore, Part, Unreadable
 from carrel.files.local import LocalFiles
 from carrel.sessions.log import Added, Log, NewerLog
 from carrel.sessions.offsets import Offsets
@@ -326,7 +326,10 @@ def replaced(files: FileStore, data: bytes) -> None:
 
 def in_place(files: FileStore, data: bytes) -> None:
     assert isinstance(files, LocalFiles)
-    (files.root / PATH).write_bytes(data)  # the same inode, as most editors write
+    place = files.root / PATH
+    place.write_bytes(data)  # the same inode, as most editors write
+    later = place.stat().st_mtime_ns + 1_000_000_000  # nobody is so quick that a clock does not see it
+    os.utime(place, ns=(later, later))
 
 
 CHANGES: dict[str, Callable[[FileStore, bytes], None]] = {"replaced": replaced, "in place": in_place}
@@ -336,6 +339,7 @@ EDITS: dict[str, tuple[bytes, list[str]]] = {
     "another": (b"".join(lines(*range(11, 25))), [f"m{number}" for number in range(11, 25)]),
     "a message taken out": (b"".join(lines(1, 3, 4, 5)), ["m1", "m3", "m4", "m5"]),
     "a message put in": (b"".join(lines(1, 2, 77, 3, 4, 5)), ["m1", "m2", "m77", "m3", "m4", "m5"]),
+    "two lines in each other's place": (b"".join(lines(1, 4, 3, 2, 5)), ["m1", "m4", "m3", "m2", "m5"]),
     "empty": (b"", []),
 }
 
@@ -369,6 +373,20 @@ def test_an_edited_log_is_added_to_even_if_nobody_looked_at_it_first(tmp_path: P
     assert ids(log_of(files)) == [*expected, *(f"m{n}" for n in (2, 3, 40) if f"m{n}" not in expected)]
 
 
+@pytest.mark.parametrize("edit", EDITS)
+def test_nothing_is_called_recorded_that_is_not_there_any_more(tmp_path: Path, edit: str) -> None:
+    """A sender who repeats a message must not be told that it is safe because it once was."""
+    files = LocalFiles(tmp_path)
+    log = log_of(files)
+    add(log, 1, 2, 3, 4, 5)
+    data, expected = EDITS[edit]
+    replaced(files, data)
+    assert [added.is_new for added in add(log, 2, 3)] == [name not in expected for name in ("m2", "m3")]
+    found = ids(log_of(files))
+    assert {"m2", "m3"} <= set(found)
+    assert len(found) == len(set(found))
+
+
 def test_a_store_that_knows_files_by_path_alone_sees_the_edit_too() -> None:
     files = EphemeralFiles()
     log = log_of(files)
@@ -380,7 +398,8 @@ def test_a_store_that_knows_files_by_path_alone_sees_the_edit_too() -> None:
     assert ids(log_of(files))[-1] == "m1"
 
 
-def test_lines_that_changed_places_behind_a_cache_are_all_served(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_grown", [False, True], ids=["as it was", "grown"])
+def test_lines_that_changed_places_behind_a_cache_are_all_served(tmp_path: Path, *, is_grown: bool) -> None:
     """The size is the same, and so is the end; only the middle is not what it was."""
     long, short = encode(entry(2, "a long message " * 20)), encode(entry(3))
     tail = [encode(entry(number)) for number in range(10, 20)]
@@ -390,6 +409,9 @@ def test_lines_that_changed_places_behind_a_cache_are_all_served(tmp_path: Path)
     before = ids(log)
     log.flush()
     replaced(files, b"".join([HEAD, A, short, long, *tail]))
+    if is_grown:
+        add(log_of(files), 99)
+        before.append("m99")
     again = log_of(files, offsets)
     assert sorted(ids(again)) == sorted(before)
     assert sorted(ids(again)) == sorted(before)
@@ -403,9 +425,34 @@ def test_a_log_that_was_deleted_begins_again_with_a_header() -> None:
     content = files.read(PATH)
     assert content is not None
     files.remove(PATH, expect=content.digest)
-    assert ids(log) == []
     assert add(log, 2) == [Added(1, is_new=True)]
+    assert ids(log) == ["m2"]
     assert data_of(files) == b"".join(lines(2))
+
+
+def test_a_cache_that_is_emptied_while_a_log_is_read_makes_nothing_up(tmp_path: Path) -> None:
+    class Meddled(EphemeralFiles):
+        act: Callable[[], object] | None = None
+
+        def part(self, path: str, start: int, size: int) -> Part | None:
+            if self.act is not None:
+                act, self.act = self.act, None
+                act()
+            return super().part(path, start, size)
+
+    files, offsets, others = Meddled(), Offsets(tmp_path / "cache.db"), Offsets(tmp_path / "cache.db")
+    log = log_of(files, offsets)
+    add(log, 1, 2, 3)
+    assert len(ids(log)) == 3
+    log.flush()
+    add(log_of(files), 4, 5)
+    files.act = lambda: others.forget(PATH)
+    assert ids(log) == ["m1", "m2", "m3", "m4", "m5"]
+    assert counts(log) == {}
+    assert [added.is_new for added in add(log, 5, 6)] == [False, True]
+    assert ids(log) == ids(log_of(files)) == ["m1", "m2", "m3", "m4", "m5", "m6"]
+    offsets.close()
+    others.close()
 
 
 # ------------------------------------------------------------------------------------------------ later versions

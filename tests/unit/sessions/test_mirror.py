@@ -291,6 +291,33 @@ def test_an_old_window_of_our_own_is_replaced_without_a_word(files: Meddled) -> 
     assert asides(files) == {}
 
 
+HANDMADE = {
+    "a header by hand": b'{ "type": "session", "id": "s", "version": 1, "by": "hand" }\r\n',
+    "a mark at the start": b"\xef\xbb\xbf" + encode(Header(id="s")),
+    "no header": b"",
+    "a header that is torn": encode(Header(id="s"))[:20],
+}
+
+
+@pytest.mark.parametrize("head", HANDMADE)
+def test_the_old_window_of_a_log_that_others_began_is_known_as_ours(files: Meddled, head: str) -> None:
+    spliced = encode(Entry(role="user", content="hi", message_id="b"))
+    put(
+        files,
+        LOG,
+        HANDMADE[head] + encode(Entry(role="user", content="hi", message_id="a")) + spliced[:30] + spliced,
+    )
+    sessions = open_sessions(files)
+    record(sessions, 1)
+    assert sessions.settle("s") == ()
+    assert open_sessions(files).settle("s") == ()
+    sessions.compact("s", Compaction(summary="so far", through=1))
+    assert open_sessions(files).settle("s") == ()
+    sessions.compact("s", Compaction(summary="so far", through=2))
+    assert open_sessions(files).settle("s") == ()
+    assert asides(files) == {}
+
+
 def test_two_processes_that_settle_at_once_leave_one_whole_window(files: Meddled) -> None:
     sessions, other = open_sessions(files), open_sessions(files)
     record(sessions, 1)

@@ -11,7 +11,10 @@ import pytest
 
 from carrel.errors import CarrelError
 from carrel.files import READ_LIMIT, Content, FileStore, Part, Unreadable
+from carrel.files.local import LocalFiles
+from carrel.files.overlay import OverlayFiles
 from carrel.files.paths import BadId, NameTaken
+from carrel.files.tenant import TenantFiles
 from carrel.sessions.account import Recorded
 from carrel.sessions.intake import Screen, keep_secrets
 from carrel.sessions.log import NewerLog
@@ -225,6 +228,31 @@ def test_more_sessions_than_are_kept_open_go_on_where_they_were(
     sessions.close()
     again = open_sessions(files, cache=tmp_path / "cache.db")
     assert {row.entries for row in again.rows()[0]} == {3}
+    again.close()
+
+
+@pytest.mark.parametrize("kind", ["local", "overlay", "overlay of what is there", "tenant"])
+def test_sessions_live_the_same_life_in_every_store(tmp_path: Path, kind: str) -> None:
+    for name in ("upper", "lower"):
+        (tmp_path / name).mkdir()
+    upper, lower = LocalFiles(tmp_path / "upper"), LocalFiles(tmp_path / "lower")
+    if kind == "overlay of what is there":
+        open_sessions(lower).record("s", [user("a", "1")], scope=MAIN)
+    before = data_of(lower)
+    stores: dict[str, FileStore] = {"local": upper, "tenant": TenantFiles(upper, "bob")}
+    store = stores.get(kind) or OverlayFiles(upper, lower)
+    for number in range(1, 4):
+        sessions = open_sessions(store, cache=tmp_path / "cache.db")
+        recorded = sessions.record("s", [user("a", "1"), user("b", f"b{number}")], scope=MAIN)
+        assert recorded[0].is_new == (number == 1 and kind != "overlay of what is there")
+        assert recorded[1].is_new
+        assert sessions.settle("s") == ()
+        sessions.close()
+    again = open_sessions(store, cache=tmp_path / "cache.db")
+    assert ids(again) == ["1", "b1", "b2", "b3"]
+    assert [row.id for row in again.rows()[0]] == ["s"]
+    assert data_of(store, f"{FOLDER}/s.jsonl") == data_of(store)
+    assert data_of(lower) == before
     again.close()
 
 
@@ -803,6 +831,24 @@ def test_what_is_wrong_with_a_log_is_told_with_every_page(files: EphemeralFiles)
     assert page.findings == sessions.findings("s")
     row = sessions.row("s")
     assert (row.entries, row.damaged, row.duplicates, row.foreign) == (1, 1, 1, 1)
+
+
+def test_a_session_that_another_process_deleted_begins_again(tmp_path: Path, files: EphemeralFiles) -> None:
+    mine, other = (open_sessions(files, cache=tmp_path / "cache.db") for _ in range(2))
+    mine.record("s", [user("x", "1"), user("y", "2")], scope=MAIN)
+    mine.settle("s")
+    assert ids(other) == ids(mine) == ["1", "2"]
+    for path in (LOG, f"{FOLDER}/s.jsonl"):
+        content = files.read(path)
+        assert content is not None
+        files.remove(path, expect=content.digest)
+    other.forget("s")
+    assert mine.record("s", [user("y", "2")], scope=MAIN)[0].is_new  # else it would be safe nowhere
+    assert ids(mine) == ids(other) == ids(open_sessions(files)) == ["2"]
+    assert mine.settle("s") == other.settle("s") == ()
+    assert data_of(files, f"{FOLDER}/s.jsonl") == data_of(files)
+    mine.close()
+    other.close()
 
 
 def test_a_session_that_is_forgotten_can_begin_again(tmp_path: Path, files: EphemeralFiles) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from time import process_time
 
 import pytest
 from msgspec.structs import replace
@@ -211,7 +212,7 @@ def test_marks_of_other_editors_are_no_damage(start: bytes, ending: bytes) -> No
 
 def test_json_that_is_nested_too_deep_is_damage() -> None:
     for opening, closing in ((b"[", b"]"), (b'{"type":', b"}"), (b'{"type":"entry","content":[', b"]}")):
-        raw = opening * 100_000 + closing * 100_000 + b"\n"
+        raw = opening * 3_000 + closing * 3_000 + b"\n"
         assert decode(raw).is_damaged
         assert served(raw) == []
 
@@ -228,8 +229,33 @@ def test_a_line_beyond_any_message_is_damage_and_is_not_parsed() -> None:
 
 
 def test_a_line_of_nothing_but_beginnings_is_damage() -> None:
-    assert decode(b'{"type"' * 10_000).is_damaged
-    assert served(b'{"type":"entry"' * 10_000 + encode(HELLO)) == [HELLO]
+    assert decode(b'{"type"' * 500).is_damaged
+    assert served(b'{"type":"entry"' * 500 + encode(HELLO)) == [HELLO]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        b'{"type"',
+        b'{"type":"entry","role":"user","content":"',
+        b'{"type":"entry","x":[',
+        b'{"type":"entry","x":[1]',
+        b"{",
+        b'"',
+    ],
+)
+def test_the_cost_of_a_damaged_line_grows_as_its_length_does(piece: bytes) -> None:
+    """A line of some megabytes that somebody left in a log must not keep its readers busy for minutes."""
+
+    def cost(count: int) -> float:
+        times: list[float] = []
+        for _ in range(3):
+            start = process_time()
+            decode(piece * count)
+            times.append(process_time() - start)
+        return min(times)
+
+    assert cost(16_000) < 30 * max(cost(2_000), 0.002)  # eight times as long; the square of that is 64
 
 
 # ------------------------------------------------------------------------------------------------ damaged lines
