@@ -126,6 +126,8 @@ class SessionMachine(RuleBasedStateMachine):
         self.model: list[tuple[str, Any]] = []
         self.through = 0
         self.is_torn = False
+        self.was_restored = False
+        self.copy: tuple[bytes, list[tuple[str, Any]], int] | None = None
         self.sessions = self.opened()
         self.others = self.opened()
 
@@ -242,7 +244,23 @@ class SessionMachine(RuleBasedStateMachine):
         self.through = through
         self.is_torn = False
 
-    @precondition(lambda self: self.raw())
+    @precondition(lambda self: self.raw() and not self.is_torn)
+    @rule()
+    def make_a_copy(self) -> None:
+        self.copy = (self.raw(), list(self.model), self.through)
+
+    @precondition(lambda self: self.copy)
+    @rule()
+    def restore_the_copy(self) -> None:
+        """What was recorded since is gone, and is new when it comes again."""
+        assert self.copy
+        data, model, self.through = self.copy
+        self.model = list(model)
+        self.put(data)
+        self.is_torn = False
+        self.was_restored = True
+
+    @precondition(lambda self: self.raw() and not self.was_restored)
     @rule()
     def settle(self) -> None:
         assert self.sessions.settle("s") == ()

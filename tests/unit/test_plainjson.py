@@ -44,13 +44,3 @@ def test_a_number_of_any_size_is_exact(number: int) -> None:
 def test_what_is_not_json_or_too_deep_is_a_value_error(data: bytes) -> None:
     with pytest.raises(ValueError):
         plainjson.loads(data)
-
-
-def test_a_value_that_is_too_deep_is_a_value_error() -> None:
-    value: list[object] = []
-    for _ in range(100_000):
-        value = [value]
-    with pytest.raises(ValueError):
-        plainjson.dumps(value)
-    while value:  # taken apart by hand: the interpreter would go as deep
-        value = value.pop()  # type: ignore[assignment]

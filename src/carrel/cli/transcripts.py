@@ -7,8 +7,8 @@ from carrel import plainjson
 from carrel.cli import output
 from carrel.sessions.account import SessionRow
 from carrel.sessions.export import moment, remarks_on, visible
-from carrel.sessions.log import Placed
 from carrel.sessions.message import ToolCall
+from carrel.sessions.placed import Placed
 from carrel.sessions.search import Match, excerpt
 from carrel.sessions.transcript import encode
 

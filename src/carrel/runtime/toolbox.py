@@ -13,7 +13,7 @@ from carrel.records import Records
 from carrel.runtime import edit, roster
 from carrel.runtime.view import View, fetch, is_private
 from carrel.sessions import account, transcript
-from carrel.sessions.log import Placed
+from carrel.sessions.placed import Placed
 from carrel.sessions.search import search
 from carrel.sessions.store import Sessions, UnknownSession
 from carrel.tools.access import access_for
@@ -132,8 +132,9 @@ class _OwnLogs(Struct, frozen=True):
         only = self.current if self.scope is Scope.SHARED else None
         if self.scope is Scope.SHARED and only is None:
             return []
-        found = search(self.store, words, limit=limit, only=only)
-        shown = (hit for hit in found if _is_shown(hit.entry, self.scope))
+        # Before others, hits of the owner's are taken out first: they must not use up the limit.
+        found = search(self.store, words, limit=limit if only is None else _RECALLS, only=only)
+        shown = [hit for hit in found if _is_shown(hit.entry, self.scope)][:limit]
         return [
             LogHit(session=hit.session, entry=_logged(Placed(hit.number, hit.entry), self.scope))
             for hit in shown

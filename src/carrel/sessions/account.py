@@ -5,7 +5,8 @@ from msgspec import Struct
 from carrel.findings import Finding
 from carrel.sessions.catalog import CatalogRow
 from carrel.sessions.known import Known
-from carrel.sessions.log import Log, Placed
+from carrel.sessions.log import Log
+from carrel.sessions.placed import Placed
 
 
 class Recorded(Struct, frozen=True, kw_only=True):

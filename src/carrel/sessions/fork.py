@@ -15,7 +15,7 @@ from carrel.files import Stale, show
 from carrel.files.paths import NameTaken
 from carrel.findings import Finding
 from carrel.sessions.export import WholeLine, whole_lines
-from carrel.sessions.log import NewerLog
+from carrel.sessions.placed import NewerLog
 from carrel.sessions.store import Sessions
 from carrel.sessions.transcript import VERSION, Entry, Header, Title, encode
 from carrel.sessions.turn import stamp

@@ -1,19 +1,17 @@
 """One session's log: whole lines added durably and once, and any page of it without reading the rest."""
 
 from collections.abc import Collection, Iterator, Sequence
-from hashlib import sha256
+from contextlib import suppress
 from threading import RLock
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from carrel.errors import Conflict
-from carrel.files import FileStore, Part, Stale, show
+from carrel.files import FileStore, Part, Stale
 from carrel.files.durable import HASH_LIMIT
 from carrel.sessions.known import Known
 from carrel.sessions.offsets import Offset, Offsets
+from carrel.sessions.placed import CHUNK, Added, NewerLog, Placed, digest, encoded, runs
 from carrel.sessions.transcript import (
-    ENTRY_LIMIT,
     LINE_LIMIT,
     Compaction,
     Entry,
@@ -23,39 +21,15 @@ from carrel.sessions.transcript import (
     decode,
     encode,
 )
-from carrel.sessions.turn import BadMessage, MessageTooLarge
 
-_CHUNK = 4 * 1024 * 1024
 _KEPT_END = 1024 * 1024
 _ENDING = 512
 _ATTEMPTS = 50
 _PENDING = 256
 
 
-class NewerLog(Conflict):
-    """A later Carrel began this session; an earlier one reads it and adds nothing."""
-
-    code = "newer_log"
-
-    def __init__(self, path: str, version: int) -> None:
-        super().__init__(
-            f"{show(path)} was begun by a newer Carrel (format {version}).",
-            hint="Upgrade Carrel to continue it; it was not touched.",
-        )
-
-
-class Added(Struct, frozen=True):
-    """Where an entry is that was to be added, and whether it was not there before."""
-
-    number: int
-    is_new: bool
-
-
-class Placed(Struct, frozen=True):
-    """An entry and its number, from 1."""
-
-    number: int
-    entry: Entry
+class _Gone(Exception):
+    """What was kept of a log is gone, or somebody else's."""
 
 
 class Log:
@@ -84,20 +58,28 @@ class Log:
     def look(self) -> Known:
         """Read what was added since, and return what is known of the log now."""
         with self._lock:
-            self._refresh()
-            part = self._files.part(self.path, self._known.size, _CHUNK)
-            if part is None:
-                if self._known.size:
-                    self._begin_anew()
-                self.unfinished = 0
-                return self._known
-            if not self._is_same(part):
+            for _ in range(_ATTEMPTS):
+                with suppress(_Gone):
+                    return self._look()
                 self._begin_anew()
-                part = self._files.part(self.path, 0, _CHUNK)
-            self._take_in(part)
-            if len(self._new) >= _PENDING:
-                self.flush()
+                self._load()
+            raise Stale(self.path, expected=None, found=None)
+
+    def _look(self) -> Known:
+        self._refresh()
+        part = self._files.part(self.path, self._known.size, CHUNK)
+        if part is None:
+            if self._known.size:
+                self._begin_anew()
+            self.unfinished = 0
             return self._known
+        if not self._is_same(part):
+            self._begin_anew()
+            part = self._files.part(self.path, 0, CHUNK)
+        self._take_in(part)
+        if len(self._new) >= _PENDING:
+            self.flush()
+        return self._known
 
     def add(self, lines: Sequence[Line], header: Header, *, minted: Collection[str] = ()) -> list[Added]:
         """Add lines durably, each entry once by its message id; return where the entries are.
@@ -109,16 +91,21 @@ class Log:
             if not self._is_loaded:
                 self._load()
             fresh: list[Line] = []
+            is_sure = False
             for _ in range(_ATTEMPTS):
                 # Nobody can have come between if the log still ends where it was last seen to end.
                 known = self._known if self._known.size else self.look()
                 if known.newer:
                     raise NewerLog(self.path, known.newer)
                 fresh = list(self._distinct(lines, minted))
+                if len(fresh) < len(lines) and not is_sure:
+                    self.look()  # what is called recorded must be there still
+                    is_sure = True
+                    continue
                 if not fresh:
                     break
                 head = (header,) if known.header is None and not known.entries else ()
-                data = [_encoded(line) for line in (*head, *fresh)]
+                data = [encoded(line) for line in (*head, *fresh)]
                 at = known.size + self.unfinished
                 try:
                     size = self._files.append(self.path, b"".join(data), at=at)
@@ -138,51 +125,76 @@ class Log:
         if newer := self.look().newer:
             raise NewerLog(self.path, newer)
         for line in lines:
-            _encoded(line)
+            encoded(line)
 
     def number_of(self, message_id: str) -> int | None:
         """Return the number of the entry with this id, none where there is none."""
+        for _ in range(_ATTEMPTS):
+            with suppress(_Gone):
+                return self._number_of(message_id)
+            self.look()
+        return None
+
+    def _number_of(self, message_id: str) -> int | None:
         if not message_id or not message_id.isprintable():
             return None
         number = self._new_ids.get(message_id)
         if number is not None or self._is_anew or not self._version:
             return number
         version, number = self._offsets.number_of(self.path, message_id)
-        if version != self._version:  # what was kept is gone
-            self.look()
-            return self.number_of(message_id)
+        if version != self._version:
+            raise _Gone
         # One who read further may have kept more than is known here.
         return number if number is not None and number <= self._known.entries else None
 
     def entries(self, first: int, last: int) -> Iterator[Placed]:
         """Yield the entries from one number to another, in order, but for what cannot be read any more."""
+        done = max(1, first) - 1
+        try:
+            for placed in self._entries(done + 1, last, is_sure=False):
+                done = placed.number
+                yield placed
+        except _Gone:
+            with self._lock:
+                self._begin_anew()
+            yield from self._entries(done + 1, last, is_sure=True)
+
+    def _entries(self, first: int, last: int, *, is_sure: bool) -> Iterator[Placed]:
         with self._lock:
             offsets = self._offsets_of(max(1, first), min(last, self.look().entries))
-        for run in _runs(offsets):
+        for run in runs(offsets):
             start = run[0].start
             part = self._files.part(self.path, start, run[-1].end - start)
             data = part.data if part else b""
             for offset in run:
                 found = decode(data[offset.start - start : offset.end - start])
-                for _, _, line in found.lines:
-                    if isinstance(line, Entry):
-                        yield Placed(offset.number, line)
+                own = [line for _, _, line in found.lines if isinstance(line, Entry)]
+                if not is_sure and (not own or offset.message_id not in ("", own[0].message_id)):
+                    raise _Gone
+                if own:
+                    yield Placed(offset.number, own[0])
 
     def lines(self, first: int, last: int) -> Iterator[bytes]:
         """Yield the lines of these entries as they stand in the log, each with its newline."""
         with self._lock:
             offsets = self._offsets_of(first, last)
-        for run in _runs(offsets):
+        for run in runs(offsets):
             part = self._files.part(self.path, run[0].start, run[-1].end - run[0].start)
             data = part.data if part else b""
             for offset in run:
                 start = offset.start - run[0].start
                 yield data[start : start + offset.size].rstrip(b"\r\n") + b"\n"
 
-    def raw_lines(self) -> set[bytes]:
-        """Return all lines of the file, to recognise one by."""
+    def own_lines(self) -> set[bytes]:
+        """Return all lines that a window of this log may have or have had, to recognise one by."""
+        known = self.look()
+        lines = set(self.lines(1, known.entries))
         content = self._files.read(self.path, limit=HASH_LIMIT)
-        return set(content.data.splitlines()) if content else set()
+        for raw in content.data.split(b"\n") if content else ():
+            for _, _, line in decode(raw).lines:
+                if isinstance(line, Header | Compaction):
+                    lines.add(encode(line))
+        return lines
 
     def compaction(self) -> tuple[int, Compaction] | None:
         """Return the last compaction and the number of the last entry that it stands for."""
@@ -237,7 +249,7 @@ class Log:
         part = self._files.part(self.path, start, known.size - start)
         is_untouched = part is not None and part.modified_ns == known.modified_ns
         is_grown = part is not None and part.size > known.size
-        if part is not None and (is_untouched or is_grown) and _digest(part.data) == known.ending:
+        if part is not None and (is_untouched or is_grown) and digest(part.data) == known.ending:
             self._known, self._ending, self._is_anew = known, part.data, False
         else:
             self._begin_anew()
@@ -263,7 +275,7 @@ class Log:
             return is_untouched
         start = max(0, known.size - _ENDING)
         before = self._files.part(self.path, start, known.size - start)
-        return before is not None and _digest(before.data) == known.ending
+        return before is not None and digest(before.data) == known.ending
 
     def _take_in(self, part: Part | None) -> None:
         """Read whole lines up to the end; what follows the last newline waits for it.
@@ -286,7 +298,7 @@ class Log:
                 dropped, held = dropped + len(held) - _KEPT_END, held[-_KEPT_END:]
             read = self._known.size + dropped + len(held)
             last = part
-            part = self._files.part(self.path, read, _CHUNK) if read < part.size else None
+            part = self._files.part(self.path, read, CHUNK) if read < part.size else None
         if held and not dropped and not decode(held).is_damaged and decode(held).lines:
             self._take_lines(held + b"\n", size=len(held))  # it lacks its newline, and nothing else
             held = b""
@@ -336,16 +348,16 @@ class Log:
 
     def _advance(self, size: int, data: bytes) -> None:
         self._ending = (self._ending + data[-_ENDING:])[-_ENDING:]
-        self._known = replace(self._known, size=size, ending=_digest(self._ending))
+        self._known = replace(self._known, size=size, ending=digest(self._ending))
 
     def _take(self, start: int, size: int, line: Line | Foreign) -> None:
         if isinstance(line, Entry):
-            if self.number_of(line.message_id) is None:
+            if self._number_of(line.message_id) is None:
                 self._take_new(start, size, line)
             else:
                 self._known = replace(self._known, duplicates=self._known.duplicates + 1)
         elif isinstance(line, Compaction):
-            through = self.number_of(line.message_id) or line.through
+            through = self._number_of(line.message_id) or line.through
             self._known = self._known.after_compaction(through, start, size)
         else:
             self._known = self._known.after_note(line)
@@ -368,29 +380,3 @@ class Log:
                     continue
                 seen.add(own)
             yield line
-
-
-def _encoded(line: Line) -> bytes:
-    try:
-        data = encode(line)
-    except (TypeError, ValueError, RecursionError):
-        raise BadMessage("holds what JSON cannot say") from None
-    if len(data) > ENTRY_LIMIT:
-        raise MessageTooLarge(len(data))
-    return data
-
-
-def _runs(offsets: Sequence[Offset]) -> Iterator[list[Offset]]:
-    """Part offsets into runs that are read in one go."""
-    run: list[Offset] = []
-    for offset in offsets:
-        if run and offset.end - run[0].start > _CHUNK:
-            yield run
-            run = []
-        run.append(offset)
-    if run:
-        yield run
-
-
-def _digest(data: bytes) -> str:
-    return sha256(data).hexdigest()

@@ -75,7 +75,7 @@ def _replace(log: Log, spot: Spot, whole: bytes, now: datetime) -> Finding | Non
     if content.data.endswith(b"\n") and whole.startswith(content.data):
         spot.files.append(spot.path, whole[len(content.data) :], at=len(content.data))
         return None
-    if content.data and set(content.data.splitlines()) <= log.raw_lines():
+    if content.data and set(content.data.splitlines(keepends=True)) <= log.own_lines():
         spot.files.write(spot.path, whole, expect=content.digest)
         return None
     aside = set_aside(spot.files, spot.path, content, now)

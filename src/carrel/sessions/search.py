@@ -12,7 +12,7 @@ from unicodedata import category, combining, normalize
 from msgspec import Struct
 
 from carrel.errors import UsageError
-from carrel.sessions.log import Placed
+from carrel.sessions.placed import Placed
 from carrel.sessions.store import Sessions, UnknownSession
 from carrel.sessions.transcript import Entry
 from carrel.sessions.turn import stamp

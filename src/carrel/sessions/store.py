@@ -18,9 +18,10 @@ from carrel.sessions.attachments import Attachment
 from carrel.sessions.catalog import CatalogRow, Rows, update_catalog
 from carrel.sessions.intake import Screen, take_in
 from carrel.sessions.known import Known
-from carrel.sessions.log import Log, Placed
+from carrel.sessions.log import Log
 from carrel.sessions.mirror import Mirrored, mirror
 from carrel.sessions.offsets import Offsets
+from carrel.sessions.placed import Placed
 from carrel.sessions.places import SessionPlaces
 from carrel.sessions.transcript import Compaction, Entry, Header, Line, Summary, Title
 from carrel.sessions.turn import Sayable, said, stamp
@@ -125,7 +126,7 @@ class Sessions:
         catalog is one file for all sessions, and `close` settles what waits.
         """
         log, now = self._log(session), self._clock.now()
-        if not log.look().size:
+        if not log.look().size or self._is_others(log.look()):
             return ()
         self._mirrors[session], spoilt = mirror(
             log, self.places.window(session), self._mirrors.get(session), now

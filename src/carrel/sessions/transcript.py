@@ -7,6 +7,7 @@ that are damaged give back whatever in them is whole; lines of a kind that is no
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice, pairwise
 from typing import Any, Literal, cast
 
 from msgspec import NODEFAULT, Struct, ValidationError, convert, to_builtins
@@ -26,7 +27,9 @@ Finish = Literal["stop", "tools", "length", "cancelled", "error", "tool_rounds"]
 Content = str | list[Any]
 """A text, or parts as the caller gave them, their attachments stored beside the log."""
 
-_START = re.compile(rb'\{\s*"type"')
+_START = re.compile(rb'\{\s*"type"\s*:\s*"(?:session|entry|title|summary|compaction)"')
+_MARK = re.compile(rb'"[^"\\\0]*(?:\\[^\0][^"\\\0]*)*"|[{}\0]')
+_MOST_PIECES = 1_000
 
 
 class Header(Struct, frozen=True, kw_only=True, tag_field="type", tag="session"):
@@ -203,23 +206,38 @@ KINDS: dict[Any, type[Line]] = {
 
 def _recovered(raw: bytes) -> Iterator[tuple[int, int, Line]]:
     """Yield the whole objects of a line in which others are broken: two writers in one, or a hole of NULs."""
-    import json  # noqa: PLC0415 - it alone tells where an object ends, and few lines are damaged
-
-    text = raw.decode("latin-1")  # a character for each byte; what has a meaning in JSON is ASCII
-    scan = json.JSONDecoder().raw_decode
     done = 0
-    for found in _START.finditer(raw):
-        start = found.start()
+    for start, end in islice(_closed(raw), _MOST_PIECES):
         if start < done:
             continue  # inside of one that is whole
         try:
-            end = scan(text, start)[1]
             line = _typed(plainjson.loads(raw[start:end]))
-        except (ValueError, RecursionError):
+        except ValueError:
             continue
-        if not isinstance(line, Foreign):  # the parts of a message have types too
+        if not isinstance(line, Foreign):
             yield start, end - start, line
             done = end
+
+
+def _closed(raw: bytes) -> Iterator[tuple[int, int]]:
+    """Yield from where to where each object goes that begins as a line does, and comes to an end.
+
+    A beginning cannot stand in a text, where its quotes would be escaped: whatever was open before it was
+    torn, or is around it. So each is read from there on, and the whole line once.
+    """
+    starts = [found.start() for found in _START.finditer(raw)]
+    opened: list[tuple[int, bool]] = []
+    for begin, until in pairwise([*starts, len(raw)]):
+        for mark in _MARK.finditer(raw, begin, until):
+            token = mark.group()
+            if token == b"{":
+                opened.append((mark.start(), mark.start() == begin))
+            elif token == b"\0":
+                opened.clear()
+            elif token == b"}" and opened:
+                start, is_line = opened.pop()
+                if is_line:
+                    yield start, mark.end()
 
 
 def _text_of(part: Any) -> str:

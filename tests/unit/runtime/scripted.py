@@ -1,8 +1,8 @@
-"""A model that says what it was told to say, and a desk that writes into a list: what tests of a turn need."""
+"""A desk that writes into a list, and what else tests of a turn need."""
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -10,41 +10,9 @@ from msgspec import Struct
 from carrel.errors import UsageError
 from carrel.runtime.callbacks import Callbacks
 from carrel.runtime.loop import Event, Limits, Outcome, run_turn
-from carrel.runtime.model import Model, Reply, Request, Spend, ToolSpec
+from carrel.runtime.model import Model, Reply, Spend, ToolSpec
 from carrel.sessions.message import Message, ToolCall
 from carrel.workspace.scope import Scope
-
-SILENCE = object()
-"""A step of a script that never ends."""
-
-
-class ScriptedModel:
-    """Plays one script a call, the last one again and again.
-
-    A step is a piece, a Reply, an error to raise, `SILENCE`, or a function to call, which may say the next
-    step. `requests` is what it was asked, `closed` how many of its answers have come to an end.
-    """
-
-    def __init__(self, *scripts: Iterable[Any], name: str = "scripted") -> None:
-        self.name = name
-        self.requests: list[Request] = []
-        self.closed = 0
-        self._scripts = [tuple(script) for script in scripts] or [()]
-
-    async def stream(self, request: Request) -> AsyncIterator[str | Reply]:
-        script = self._scripts[min(len(self.requests), len(self._scripts) - 1)]
-        self.requests.append(request)
-        try:
-            for step in script:
-                said = step() if callable(step) else step
-                if said is SILENCE:
-                    await asyncio.Event().wait()
-                elif isinstance(said, BaseException):
-                    raise said
-                elif said is not None:
-                    yield said
-        finally:
-            self.closed += 1
 
 
 class Context(Struct, frozen=True):

@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import json
 from tests.unit.runtime.scripted import (
-    SILENCE,
     Interruption,
     PlainDesk,
-    ScriptedModel,
     SkippingLoop,
     asks,
     assert_valid,
@@ -28,6 +26,7 @@ from carrel.runtime.loop.calls import NO_MORE
 from carrel.runtime.loop.hearing import ModelFailed, ModelIncomplete, ModelTimeout
 from carrel.runtime.model import Reply, Spend
 from carrel.sessions.message import Message, ToolCall
+from carrel.testing import SILENCE, ScriptedModel
 
 
 def said(events):

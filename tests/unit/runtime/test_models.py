@@ -3,11 +3,11 @@
 import asyncio
 
 import pytest
-from tests.unit.runtime.scripted import ScriptedModel
 
 from carrel.runtime.model import Reply, Request
 from carrel.runtime.models import NAMES, Paced, UnknownModel, pick_model
 from carrel.sessions.message import Message
+from carrel.testing import ScriptedModel
 
 REQUEST = Request(messages=(Message("user", "Which phone?"),))
 

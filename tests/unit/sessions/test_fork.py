@@ -21,8 +21,8 @@ from carrel.sessions.fork import (
     number_at,
 )
 from carrel.sessions.intake import keep_secrets
-from carrel.sessions.log import NewerLog
 from carrel.sessions.offsets import Offsets
+from carrel.sessions.placed import NewerLog
 from carrel.sessions.places import SessionPlaces
 from carrel.sessions.store import Sessions, UnknownSession
 from carrel.sessions.transcript import Compaction

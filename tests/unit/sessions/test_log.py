@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from carrel.errors import CarrelError
 from carrel.files import FileStore, Part, Unreadable
 from carrel.files.local import LocalFiles
-from carrel.sessions.log import Added, Log, NewerLog
+from carrel.sessions.log import Log
 from carrel.sessions.offsets import Offsets
+from carrel.sessions.placed import Added, NewerLog
 from carrel.sessions.transcript import Compaction, Entry, Header, Summary, Title, encode
 from carrel.testing import EphemeralFiles
 

@@ -13,8 +13,9 @@ import pytest
 from carrel.files.disk import Disk
 from carrel.files.local import LocalFiles
 from carrel.sessions.known import Known
-from carrel.sessions.log import Added, Log
+from carrel.sessions.log import Log
 from carrel.sessions.offsets import Offset, Offsets
+from carrel.sessions.placed import Added
 from carrel.sessions.transcript import Entry, Header, Title, encode
 from carrel.testing import EphemeralFiles
 

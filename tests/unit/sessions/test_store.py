@@ -17,9 +17,9 @@ from carrel.files.paths import BadId, NameTaken
 from carrel.files.tenant import TenantFiles
 from carrel.sessions.account import Recorded
 from carrel.sessions.intake import Screen, keep_secrets
-from carrel.sessions.log import NewerLog
 from carrel.sessions.message import Message
 from carrel.sessions.offsets import Offsets
+from carrel.sessions.placed import NewerLog
 from carrel.sessions.places import places_of
 from carrel.sessions.store import Sessions, UnknownSession
 from carrel.sessions.transcript import LINE_LIMIT, Compaction, Entry, Header, encode
@@ -457,8 +457,10 @@ def test_agents_that_share_a_folder_see_their_own_sessions(files: EphemeralFiles
 def test_an_agent_is_not_given_the_session_of_another(files: EphemeralFiles) -> None:
     open_sessions(files, layout="nexo", agent="kate").record("k", [user("a secret of Kate", "1")], scope=MAIN)
     before = data_of(files, "transcripts/k.jsonl")
-    ana = open_sessions(files, layout="nexo", agent="ana")
+    own = EphemeralFiles()
+    ana = open_sessions(files, layout="nexo", agent="ana", own=own)
     acts: list[Callable[[], object]] = [
+        lambda: ana.settle("k"),
         lambda: ana.page("k"),
         lambda: ana.row("k"),
         lambda: list(ana.entries("k")),
@@ -473,6 +475,8 @@ def test_an_agent_is_not_given_the_session_of_another(files: EphemeralFiles) -> 
             continue
         assert "secret of Kate" not in repr(shown)
     assert data_of(files, "transcripts/k.jsonl") == before
+    ana.close()
+    assert own.list() == []
 
 
 def test_a_log_that_does_not_say_whose_it_is_is_listed(files: EphemeralFiles) -> None:
