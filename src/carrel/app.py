@@ -25,13 +25,14 @@ from carrel.opening import (
     stand_ins,
     time_zone,
 )
+from carrel.records.database import DatabaseUnavailable, NewerFormat
 from carrel.runtime.health import Health, examine, missing_files, visible_to
-from carrel.runtime.prepare import prepare, preview
+from carrel.runtime.prepare import prepare, preview, records_unavailable
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
 from carrel.settings import AgentSettings
 from carrel.shelf import Shelf
-from carrel.workspace.scope import Scope, parse_scope
+from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 if TYPE_CHECKING:  # what only conversations need is loaded by the first of them
     from carrel.runtime.callbacks import Callbacks
@@ -117,7 +118,7 @@ class Workspace(Shelf):
         """Who writes down what the agent hears and says."""
         from carrel import conversing  # noqa: PLC0415 - as above
 
-        return conversing.open_scribe(self, self.sessions, self.records)
+        return conversing.open_scribe(self, self.sessions, lambda: self.records)
 
     def assemble(
         self,
@@ -169,7 +170,7 @@ class Workspace(Shelf):
         recording = self.scribe.record(session, messages, spend=usage, scope=listener, source=source)
         if recording.ended is None:
             return recording
-        ended = conversing.ended_turn(self.agent.id, session, listener, messages)
+        ended = conversing.ended_turn(self.sessions, self.agent.id, session, listener)
         return replace(recording, findings=(*recording.findings, *self.callbacks.after_turn(ended)))
 
     def tools(self, *, session: str | None = None, scope: str = Scope.MAIN) -> "Registry":
@@ -208,17 +209,18 @@ class Workspace(Shelf):
             callbacks=self.callbacks,
             scribe=self.scribe,
             registry=self.tools(session=session, scope=scope),
-            preparing=lambda text: self._prepare(session, text, scope),
+            preparing=lambda text: self._go_on(session, text, scope),
             model=model.name,
             source=source,
         )
         return run_turn(desk, model, Message("user", message), limits=limits)
 
-    def compact(self, session: str) -> "Compacted":
+    def compact(self, session: str, *, scope: str = Scope.MAIN) -> "Compacted":
         """Let a summary stand for all but the last turns of a session; its log stays whole."""
         from carrel import conversing  # noqa: PLC0415 - as above
 
-        return conversing.compact(self, self.sessions, self.callbacks, valid_session(session))
+        listener = parse_scope(scope)
+        return conversing.compact(self, self.sessions, self.callbacks, valid_session(session), listener)
 
     def list_session_logs(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
         """Return the paths of all logs of sessions, of every agent, sorted."""
@@ -266,6 +268,8 @@ class Workspace(Shelf):
         last = self.records.last_assembly(self.agent.id, session) if self._has_records() else None
         if last is None:
             raise NothingToCompare(session)
+        if parse_scope(scope) is Scope.SHARED and recollect(last).scope != Scope.SHARED:
+            raise HiddenByScope(f"the last call of session {session}")
         report = self.assemble(session, query, scope).report
         sections = compare(recollect(last).rows, report.sections)
         return Comparison(
@@ -293,8 +297,16 @@ class Workspace(Shelf):
             return health
         from carrel import conversing  # noqa: PLC0415 - as above
 
-        found = conversing.look_over(self, lambda: self.sessions)
+        found = (*conversing.look_over(self, lambda: self.sessions), *self._records_faults())
         return replace(health, findings=(*health.findings, *found))
+
+    def _records_faults(self) -> tuple[Finding, ...]:
+        try:
+            if self._has_records():
+                self.records.layout()
+        except (DatabaseUnavailable, NewerFormat) as error:
+            return (records_unavailable(error),)
+        return ()
 
     def _prepare(
         self,
@@ -307,6 +319,17 @@ class Workspace(Shelf):
     ) -> Assembly:
         inputs = self._inputs(session, message, scope)
         return prepare(self.assembler, self.records, inputs, budget=budget, reload=reload)
+
+    def _go_on(self, session: str, message: str, scope: str) -> Assembly:
+        """Return the context of a turn, without what the records would say where they cannot be used.
+
+        What was said is in the log by then: a conversation must not end for want of the rest.
+        """
+        try:
+            return self._prepare(session, message, scope)
+        except (DatabaseUnavailable, NewerFormat) as error:
+            assembly = preview(self.assembler, None, self._inputs(session, message, scope))
+            return assembly.with_warnings([records_unavailable(error)])
 
     def _inputs(self, session: str | None, query: str | None, scope: str) -> Inputs:
         zone, listener = self.config.settings.time_zone, parse_scope(scope)

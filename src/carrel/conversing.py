@@ -22,10 +22,9 @@ from carrel.sessions.message import Message
 from carrel.sessions.offsets import Offsets
 from carrel.sessions.places import SessionPlaces, places_of
 from carrel.sessions.store import Sessions
-from carrel.sessions.turn import Sayable, said
 from carrel.shelf import Shelf
 from carrel.tools.registry import Registry
-from carrel.workspace.scope import Scope
+from carrel.workspace.scope import HiddenByScope, Scope
 
 SUMMARY_CHARACTERS = 8_000
 LOOKED_OVER = 100
@@ -46,7 +45,7 @@ def open_sessions(shelf: Shelf, places: Places) -> Sessions:
     )
 
 
-def open_scribe(shelf: Shelf, sessions: Sessions, records: Records) -> Scribe:
+def open_scribe(shelf: Shelf, sessions: Sessions, records: Callable[[], Records]) -> Scribe:
     """Return who writes down what a workspace's agent hears and says."""
     return Scribe(
         agent=shelf.agent.id,
@@ -82,24 +81,32 @@ def tools_of(
     ).registry()
 
 
-def ended_turn(agent: str, session: str, scope: Scope, messages: Sequence[Sayable]) -> TurnEnded:
-    """Return the turn that ends with the last of these messages."""
-    spoken = [said(message) for message in messages]
-    asked = [each for each in spoken if each.role == "user"]
-    question = asked[-1].content if asked else ""
-    answer = spoken[-1].content
+def ended_turn(sessions: Sessions, agent: str, session: str, scope: Scope) -> TurnEnded:
+    """Return the turn that the last entry of a session ends, as it was recorded."""
+    _, placed = sessions.seen(session, scope=Scope.MAIN)
+    entries = [each.entry for each in placed]
+    asked = next((entry for entry in reversed(entries) if entry.role == "user"), None)
     return TurnEnded(
         agent=agent,
         session=session,
         scope=scope,
-        message=Message("user", question if isinstance(question, str) else ""),
-        reply=Reply(text=answer if isinstance(answer, str) else ""),
-        finish=spoken[-1].finish,
+        message=Message("user", asked.to_text() if asked else ""),
+        reply=Reply(text=entries[-1].to_text()),
+        finish=entries[-1].finish,
     )
 
 
-def compact(shelf: Shelf, sessions: Sessions, callbacks: Callbacks, session: str) -> Compacted:
-    """Compact a session with the offline model, which summarises by picking out what was said."""
+def compact(shelf: Shelf, sessions: Sessions, callbacks: Callbacks, session: str, scope: Scope) -> Compacted:
+    """Compact a session with the offline model, which summarises by picking out what was said.
+
+    Others than the owner may do so only where all of it was said before them.
+    """
+    sessions.row(session)
+    if scope is Scope.SHARED:
+        earlier, placed = sessions.seen(session, scope=Scope.MAIN)
+        heard = [*(each.entry.scope for each in placed), *([earlier.scope] if earlier else ())]
+        if any(scope != Scope.SHARED for scope in heard):
+            raise HiddenByScope(f"session {session}")
     from carrel.runtime.offline import summarise  # noqa: PLC0415 - few sessions are compacted
 
     def shorten(messages: Sequence[Message], earlier: str) -> str:

@@ -18,7 +18,7 @@ from carrel.errors import Unavailable
 from carrel.files import Content, Entry, FileStore, Unreadable, walk
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
-from carrel.files.paths import clean
+from carrel.files.paths import BadPath, clean
 from carrel.findings import Finding
 from carrel.opening import Opened, settle_layout
 from carrel.records import Records
@@ -61,8 +61,10 @@ class Shelf(ABC):
     def layout(self) -> Layout:
         """The layout: as the settings say, else as remembered, else as the files give away."""
         layout = load_layout(settle_layout(self.config, self._remembered))
-        folders = (agent.transcripts_dir for agent in self.config.settings.agents)
-        private = (f"{clean(folder)}/**" for folder in folders if folder)
+        private: list[str] = []
+        for agent in self.config.settings.agents:
+            with suppress(BadPath):  # whose sessions these are is told
+                private.append(f"{clean(agent.transcripts_dir or '')}/**")
         return replace(layout, private=(*layout.private, *private))
 
     @cached_property

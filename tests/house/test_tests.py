@@ -76,5 +76,16 @@ def test_names_of_tests_are_sentences_and_none_hides_another():
 
 
 def test_tests_stand_where_they_belong():
-    kinds = {"contracts", "crash", "golden", "house", "prefix", "privacy", "properties", "surfaces", "unit"}
+    kinds = {
+        "contracts",
+        "crash",
+        "golden",
+        "house",
+        "prefix",
+        "privacy",
+        "properties",
+        "stubs",
+        "surfaces",
+        "unit",
+    }
     assert {path.relative_to(TESTS).parts[0] for path in FILES} <= {"conftest.py", *kinds}

@@ -139,7 +139,7 @@ def test_a_value_is_redacted_as_its_texts_are(value, key, text):
     assert kinds == redact(text).kinds
     again, more = redact_value(redact_value({key: text})[0])
     assert more == ()
-    assert list(again) == [key]
+    assert list(again) == [redact(key).text]
 
 
 @pytest.mark.parametrize("size", [0, 1, 5, 19, 20, 31, 32, 255, 256, 257, 2047, 2048, 2049])

@@ -9,7 +9,7 @@ import select
 import socket
 import struct
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
 
@@ -48,9 +48,12 @@ class Gate:
 
 
 class Answer(NamedTuple):
-    """What is sent for one request; `framed` says whether the end of the body can be told from a disconnect."""
+    """What is sent for one request; `framed` says whether the end of the body can be told from a disconnect.
 
-    steps: Sequence[Any] = ()
+    Steps that are a generator are made as they are sent: it can look at the clock, and need not end.
+    """
+
+    steps: Iterable[Any] = ()
     status: int = 200
     headers: Mapping[str, str] = {}
     framed: bool = True
@@ -69,10 +72,14 @@ Reaction = Answer | Callable[[Asked], Answer]
 
 
 class StubServer:
-    """Gives one answer of its script a request, the last one again and again; `asked` is what came in."""
+    """Gives one answer of its script a request, the last one again and again.
+
+    `asked` is what came in, over as many `connections`.
+    """
 
     def __init__(self, *script: Reaction) -> None:
         self.asked: list[Asked] = []
+        self.connections = 0
         self._script = list(script) or [Answer(status=500)]
         self._stopped = threading.Event()
         self._lock = threading.Lock()
@@ -119,6 +126,7 @@ class StubServer:
 
     def hold(self, connection: socket.socket) -> None:
         with self._lock:
+            self.connections += 1
             self._sockets.add(connection)
 
     def release(self, connection: socket.socket) -> None:
@@ -139,6 +147,7 @@ class StubServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = False
+    request_queue_size = 64
     stub: StubServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:

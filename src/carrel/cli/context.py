@@ -10,6 +10,7 @@ from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
 from carrel.context.formats import to_anthropic, to_openai, to_responses
 from carrel.context.report import SCHEMA_VERSION
+from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 
 @click.group()
@@ -111,6 +112,8 @@ def explain_path(shared: Shared, path: str, session: str | None, query: str | No
       carrel context explain USER.md
       carrel context explain memory/2026-04-20.md
     """
+    if parse_scope(shared.scope) is Scope.SHARED:
+        raise HiddenByScope(path)  # it tells of what others see, and that is for the owner
     with shared.open() as workspace:
         found = workspace.explain(path, session, query)
     if shared.as_json:

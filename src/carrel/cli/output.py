@@ -71,7 +71,7 @@ def line(text: str = "", *, to_stderr: bool = False) -> None:
 
 def document(data: Mapping[str, Any]) -> None:
     """Write one JSON document with its version, on several lines where somebody looks at it."""
-    text = json.encode(_unicode({"schema_version": SCHEMA_VERSION, **data}))
+    text = json.encode(unicode_only({"schema_version": SCHEMA_VERSION, **data}))
     line((json.format(text, indent=2) if _is_terminal() else text).decode())
 
 
@@ -80,14 +80,14 @@ def _is_terminal() -> bool:
     return stream is not None and stream.isatty()
 
 
-def _unicode(value: Any) -> Any:
+def unicode_only(value: Any) -> Any:
     """Replace what is not Unicode, such as the bytes of a file name in another encoding."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):
-        return {key: _unicode(item) for key, item in cast("Mapping[str, Any]", value).items()}
+        return {key: unicode_only(item) for key, item in cast("Mapping[str, Any]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [_unicode(item) for item in cast("Sequence[Any]", value)]
+        return [unicode_only(item) for item in cast("Sequence[Any]", value)]
     return value
 
 

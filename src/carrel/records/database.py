@@ -202,10 +202,10 @@ class Database:
         return self.path.name if self.path else "memory"
 
     def _failed(self, error: Exception | str) -> DatabaseUnavailable:
-        return DatabaseUnavailable(
-            f"The database {self._name} cannot be used: {error}",
-            hint="Check that its directory exists, is writable, has room, and that no link leads to it.",
-        )
+        hint = "Check that its directory exists, is writable, has room, and that no link leads to it."
+        if isinstance(error, _DAMAGE):
+            hint = f"It is damaged: restore {self.path} from a backup, or move it away to begin without it."
+        return DatabaseUnavailable(f"The database {self._name} cannot be used: {error}", hint=hint)
 
 
 def find_link(inside: Path, path: Path) -> str | None:

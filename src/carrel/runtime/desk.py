@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from carrel import plainjson
 from carrel.context.assemble import Assembly
+from carrel.findings import Finding
 from carrel.runtime.callbacks import Callbacks
 from carrel.runtime.model import Outcome, Spend, ToolSpec
 from carrel.runtime.record import Scribe
@@ -37,13 +38,13 @@ class SessionDesk(Struct, frozen=True, kw_only=True):
 
     def record(
         self, messages: Sequence[Message], *, spend: Spend | None = None, finish: Outcome = "stop"
-    ) -> list[str]:
-        """Write messages down for good, and return their ids."""
+    ) -> tuple[Finding, ...]:
+        """Write messages down for good, and return what is to be said about that."""
         spoken = [self._said(message, finish) for message in messages]
         recording = self.scribe.record(
             self.session, spoken, spend=spend, model=self.model, scope=self.scope, source=self.source
         )
-        return [recorded.message_id for recorded in recording.messages]
+        return recording.findings
 
     def prepare(self, message: Message) -> Assembly:
         """Assemble the context for the user's message, which is recorded already."""

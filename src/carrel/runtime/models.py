@@ -1,28 +1,18 @@
 """Models by their names, each loaded when it is picked, and how fast one speaks."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 from msgspec import Struct
 
-from carrel.errors import UsageError
-from carrel.files import show
 from carrel.runtime.model import Model, Reply, Request
+from carrel.runtime.providers import open_model
+from carrel.runtime.providers.errors import UnknownModel
+
+__all__ = ["NAMES", "OFFLINE", "Paced", "UnknownModel", "pick_model"]
 
 OFFLINE = "offline"
 NAMES = (OFFLINE,)
-_LONGEST = 80
-
-
-class UnknownModel(UsageError):
-    """No model that Carrel can speak with has this name."""
-
-    code = "unknown_model"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"There is no model '{show(name[:_LONGEST])}' to speak with.",
-            hint=f"There is: {', '.join(NAMES)}. It needs no network, and only quotes.",
-        )
+"""The models that are always there; those of providers are `provider:model`."""
 
 
 class Paced(Struct, frozen=True):
@@ -52,10 +42,19 @@ class Paced(Struct, frozen=True):
                 await close()
 
 
-def pick_model(name: str | None = None) -> Model:
-    """Return the model of this name; without one, the offline model."""
+def pick_model(
+    name: str | None = None,
+    *,
+    base_url: str | None = None,
+    key_variable: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Model:
+    """Return the model of this name; without one, the offline model.
+
+    A provider's model whose name, key or address is wrong is an error here, before anything is recorded.
+    """
     if name not in (None, OFFLINE):
-        raise UnknownModel(name)
+        return open_model(name, base_url=base_url, key_variable=key_variable, environ=environ or {})
     from carrel.runtime.offline import OfflineModel  # noqa: PLC0415 - who names another does not pay for it
 
     return OfflineModel()

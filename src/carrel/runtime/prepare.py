@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from carrel.context.assemble import Assembler, Assembly
 from carrel.context.budget import Budget
 from carrel.context.inputs import Inputs
+from carrel.errors import CarrelError
+from carrel.findings import Finding
 from carrel.records import Records
 
 if TYPE_CHECKING:
@@ -24,6 +26,16 @@ def preview(
         budget=budget,
         frozen=records.frozen(agent, inputs.session, inputs.scope),
         before=records.last_assembly(agent, inputs.session),
+    )
+
+
+def records_unavailable(error: CarrelError) -> Finding:
+    """Say that a call goes on without the records: nothing is frozen, and what is sent is not remembered."""
+    return Finding(
+        code="records_unavailable",
+        message=f"What a session keeps is neither read nor written: {error.message}",
+        severity="error",
+        hint=error.hint,
     )
 
 

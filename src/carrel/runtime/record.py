@@ -1,6 +1,6 @@
 """After a message: it is written down, and at the end of a turn all that follows from it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -34,7 +34,8 @@ class Scribe(Struct, frozen=True, kw_only=True):
     agent: str
     model: str
     sessions: Sessions
-    records: Records
+    records: Callable[[], Records]
+    """Opened where something is kept in them: a log needs only itself."""
     clock: Clock
     files: FileStore
     events: str = ""
@@ -56,13 +57,13 @@ class Scribe(Struct, frozen=True, kw_only=True):
         """
         spoken = [said(message) for message in messages]
         recorded = self.sessions.record(session, spoken, scope=scope, source=source)
-        findings: list[Finding] = []
+        findings = list(_remarks(recorded))
         if spend is not None and recorded:
             findings += self._attempt(lambda: self._spent(session, recorded[-1], spend, model))
-        ended = spoken[-1] if spoken and _ends_turn(spoken[-1]) else None
+        ended = spoken[-1] if spoken and _ends_turn(spoken[-1]) and recorded[-1].is_new else None
         if ended is not None:
             findings += self._attempt(lambda: self.sessions.settle(session, in_passing=True))
-            if self.events and recorded[-1].is_new:
+            if self.events:
                 findings += self._attempt(lambda: self._tell(session, recorded[-1]))
         return Recording(messages=tuple(recorded), ended=ended, findings=tuple(findings))
 
@@ -82,7 +83,7 @@ class Scribe(Struct, frozen=True, kw_only=True):
             cached=spend.cached,
             output=spend.output,
         )
-        self.records.usage.add(spent, turn=last.message_id)
+        self.records().usage.add(spent, turn=last.message_id)
 
     def _tell(self, session: str, last: Recorded) -> None:
         line = {
@@ -93,6 +94,18 @@ class Scribe(Struct, frozen=True, kw_only=True):
             "message_id": last.message_id,
         }
         self.files.append(self.events, plainjson.dumps(line) + b"\n")
+
+
+def _remarks(recorded: Sequence[Recorded]) -> Iterator[Finding]:
+    """Say what became of messages other than that they were written down."""
+    for message in recorded:
+        if message.redacted:
+            kinds = ", ".join(message.redacted)
+            said = f"Message {message.message_id} was stored without its secrets ({kinds})."
+            yield Finding(code="secrets_redacted", message=said, hint="transcripts.secrets: keep stores all.")
+        if message.differs:
+            said = f"Message {message.message_id} was recorded before, with another content; that one stays."
+            yield Finding(code="message_id_reused", message=said, hint="Give every message its own id.")
 
 
 def _ends_turn(message: Said) -> bool:

@@ -12,22 +12,21 @@ from carrel.files import Content, Entry, FileStore
 from carrel.records import Records
 from carrel.runtime import edit, roster
 from carrel.runtime.view import View, fetch, is_private
-from carrel.sessions import account, transcript
+from carrel.sessions import account
 from carrel.sessions.placed import Placed
 from carrel.sessions.search import search
 from carrel.sessions.store import Sessions, UnknownSession
-from carrel.tools.access import access_for
+from carrel.tools.access import SETTINGS, access_for
 from carrel.tools.files import file_tools
 from carrel.tools.registry import Registry, Tool
 from carrel.tools.self_report import Sources, looking, self_report_tools
 from carrel.tools.session_logs import LoggedEntry, LogHit, LogPage, SessionRow, session_log_tools
 from carrel.tools.skills import skill_tools
-from carrel.workspace.scope import Scope
-
-HIDDEN = "(Said to the owner alone.)"
-"""What stands for an entry of the current session that others must not read."""
+from carrel.workspace.ignore import find_rules
+from carrel.workspace.scope import HiddenByScope, Scope
 
 _RECALLS = 1_000
+_EVERY = 1_000_000
 
 
 class Toolbox(Struct, frozen=True, kw_only=True):
@@ -45,7 +44,8 @@ class Toolbox(Struct, frozen=True, kw_only=True):
 
     def registry(self) -> Registry:
         """Return the tools that the agent may call."""
-        access = access_for(_Reach(self.files, self.view), self.ground.layout, self.ground.agent)
+        agents = (self.ground.agent, *self.ground.settings.agents)
+        access = access_for(self._reach(), self.ground.layout, agents)
         tools: list[Tool] = [
             *file_tools(access),
             *skill_tools(self._skills, access),
@@ -58,6 +58,12 @@ class Toolbox(Struct, frozen=True, kw_only=True):
             tools = [tool for tool in tools if not tool.writes]
         return Registry(tools).allowed(self.ground.agent.allowed_tools)
 
+    def _reach(self) -> "_Reach":
+        """Return the files as this listener may see them: strangers not what is kept out of the prompt."""
+        if self.scope is Scope.MAIN:
+            return _Reach(self.files, self.view)
+        return _Reach(self.files, self.view, find_rules(self.ground.documents.reading()))
+
     def _skills(self) -> roster.Skills:
         return roster.skills_of(self.ground, self.ground.documents.reading(), self.scope)
 
@@ -66,7 +72,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         return Sources(
             agent_id=agent,
             model=self.model,
-            workspace_dir=self.ground.location,
+            workspace_dir=self.ground.location if self.scope is Scope.MAIN else self.ground.directory,
             look=looking(self.ground.documents, self.ground.layout, self.scope),
             now=self.clock.now,
             scope=self.scope,
@@ -86,9 +92,13 @@ class _Reach(Struct, frozen=True):
 
     files: FileStore
     view: View
+    ignored: Callable[[str], bool] | None = None
 
     def read(self, path: str) -> Content | None:
-        return fetch(self.files, path, view=self.view)
+        content = fetch(self.files, path, view=self.view)
+        if content is not None and (self._is_kept(path) or self._is_kept(content.target)):
+            raise HiddenByScope(path)
+        return content
 
     def list(self, under: str) -> Sequence[Entry]:
         return [entry for entry in self.files.list(under) if not self._hides(entry)]
@@ -97,7 +107,15 @@ class _Reach(Struct, frozen=True):
         return edit.put(self.files, path, data, expect=expect or edit.ABSENT, view=self.view).digest
 
     def _hides(self, entry: Entry) -> bool:
-        return self.view.hides and is_private(self.files, entry, self.view)
+        if self.view.hides and is_private(self.files, entry, self.view):
+            return True
+        return self._is_kept(entry.path) or self._is_kept(entry.target)
+
+    def _is_kept(self, path: str) -> bool:
+        """Tell whether strangers are not shown a file: it is kept out of the prompt, or sets things up."""
+        if self.ignored is None:
+            return False
+        return self.ignored(path) or path.rpartition("/")[2] in SETTINGS
 
 
 class _OwnLogs(Struct, frozen=True):
@@ -114,8 +132,14 @@ class _OwnLogs(Struct, frozen=True):
         if self.current is None or not self.store.exists(self.current):
             return [], 0
         # Its title may be what the owner said first, and its length tells how much they said.
-        shown = sum(_is_shown(placed.entry, self.scope) for placed in self.store.entries(self.current))
-        row = replace(_listed(self.store.row(self.current)), title="", entries=shown)
+        shown = self._shown()
+        row = replace(
+            _listed(self.store.row(self.current)),
+            title="",
+            entries=len(shown),
+            first_timestamp=shown[0].entry.timestamp if shown else None,
+            last_timestamp=shown[-1].entry.timestamp if shown else None,
+        )
         return [row][offset : offset + limit], 1
 
     def page(self, session: str, *, first: int, limit: int) -> LogPage | None:
@@ -125,20 +149,37 @@ class _OwnLogs(Struct, frozen=True):
             page = self.store.page(session, first=first, limit=limit)
         except UnknownSession:
             return None
-        entries = [_logged(placed, self.scope) for placed in page.entries]
-        return LogPage(header=page.header, total=page.total, entries=entries)
+        if self.scope is Scope.MAIN:
+            return LogPage(
+                header=page.header, total=page.total, entries=[_logged(placed) for placed in page.entries]
+            )
+        shown = self._shown()
+        entries = [_logged(placed) for placed in shown[first - 1 : first - 1 + limit]]
+        return LogPage(header=None, total=len(shown), entries=entries)
 
     def search(self, words: str, *, limit: int) -> Sequence[LogHit]:
         only = self.current if self.scope is Scope.SHARED else None
         if self.scope is Scope.SHARED and only is None:
             return []
         # Before others, hits of the owner's are taken out first: they must not use up the limit.
-        found = search(self.store, words, limit=limit if only is None else _RECALLS, only=only)
-        shown = [hit for hit in found if _is_shown(hit.entry, self.scope)][:limit]
+        found = search(self.store, words, limit=limit if only is None else _EVERY, only=only)
+        numbers = {placed.entry.message_id: placed.number for placed in self._shown()} if only else {}
+        shown = [hit for hit in found if only is None or hit.entry.scope == Scope.SHARED][:limit]
         return [
-            LogHit(session=hit.session, entry=_logged(Placed(hit.number, hit.entry), self.scope))
+            LogHit(
+                session=hit.session,
+                entry=_logged(Placed(numbers.get(hit.entry.message_id, hit.number), hit.entry)),
+            )
             for hit in shown
         ]
+
+    def _shown(self) -> list[Placed]:
+        """Return what others may see of the current session, numbered as if there were nothing else."""
+        if self.current is None:
+            return []
+        entries = (placed.entry for placed in self.store.entries(self.current))
+        shown = (entry for entry in entries if entry.scope == Scope.SHARED)
+        return [Placed(number, entry) for number, entry in enumerate(shown, 1)]
 
     def _may_see(self, session: str) -> bool:
         return self.scope is Scope.MAIN or session == self.current
@@ -156,18 +197,14 @@ def _listed(row: account.SessionRow) -> SessionRow:
     )
 
 
-def _logged(placed: Placed, scope: Scope) -> LoggedEntry:
+def _logged(placed: Placed) -> LoggedEntry:
     entry = placed.entry
     return LoggedEntry(
         number=placed.number,
         timestamp=entry.timestamp,
         role=entry.role,
-        content=entry.to_text() if _is_shown(entry, scope) else HIDDEN,
+        content=entry.to_text(),
         message_id=entry.message_id or None,
         source_plugin=entry.source_plugin,
         sender_id=entry.sender_id,
     )
-
-
-def _is_shown(entry: transcript.Entry, scope: Scope) -> bool:
-    return scope is Scope.MAIN or entry.scope == Scope.SHARED

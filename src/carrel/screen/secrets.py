@@ -170,10 +170,14 @@ def _rebuilt(node: Any, key: str, done: dict[int, Any], kinds: dict[str, None]) 
         _leaf(child, name, kinds) if isinstance(child, str) else done.get(id(child), child)
         for name, child in old
     ]
-    if all(before is after for (_, before), after in zip(old, new, strict=True)):
-        return node
-    if isinstance(node, dict):
-        return dict(zip(cast("dict[Any, Any]", node), new, strict=True))
+    names = list(cast("dict[Any, Any]", node)) if isinstance(node, dict) else []
+    shown = [_leaf(name, "", kinds) if isinstance(name, str) else name for name in names]
+    is_same = shown == names and all(before is after for (_, before), after in zip(old, new, strict=True))
+    if is_same:
+        return cast("Any", node)
+    if names:
+        # Two names that are both secrets may become one: then the later value stays, as in any object.
+        return dict(zip(shown, new, strict=True))
     return tuple(new) if isinstance(node, tuple) else new
 
 

@@ -16,6 +16,8 @@ class Recorded(Struct, frozen=True, kw_only=True):
     number: int
     is_new: bool
     redacted: tuple[str, ...] = ()
+    differs: bool = False
+    """Whether what was recorded before under this id is something else."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):

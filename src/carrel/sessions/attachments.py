@@ -3,11 +3,13 @@
 import base64
 import binascii
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.files import FileStore, Stale
 from carrel.sessions.transcript import Content
@@ -42,20 +44,29 @@ class Attachment(Struct, frozen=True):
                 files.write(self.path, self.data, expect=None)
 
 
-def part_off(folder: str, content: Content) -> tuple[Content, tuple[Attachment, ...]]:
-    """Return a content that refers to files in a folder instead of holding bytes, and those files."""
+def part_off(
+    folder: str, content: Content, screen: Callable[[str], tuple[str, tuple[str, ...]]]
+) -> tuple[Content, tuple[Attachment, ...]]:
+    """Return a content that refers to files in a folder instead of holding bytes, and those files.
+
+    What is text in them is screened as the content is.
+    """
     if isinstance(content, str):
         return content, ()
-    parted = [_part_off(folder, part) for part in content]
+    parted = [_part_off(folder, part, screen) for part in content]
     return [part for part, _ in parted], tuple(own for _, own in parted if own is not None)
 
 
-def _part_off(folder: str, part: dict[str, Any]) -> tuple[dict[str, Any], Attachment | None]:
+def _part_off(
+    folder: str, part: dict[str, Any], screen: Callable[[str], tuple[str, tuple[str, ...]]]
+) -> tuple[dict[str, Any], Attachment | None]:
     found = _find(part)
     if found is None:
         return part, None
     if len(found.data) > ATTACHMENT_LIMIT:
         raise BadMessage(f"has an attachment of {len(found.data):,} bytes; {ATTACHMENT_LIMIT:,} is the most")
+    with suppress(UnicodeDecodeError):  # what is no text holds no secret that could be found
+        found = replace(found, data=screen(found.data.decode())[0].encode())
     digest = sha256(found.data).hexdigest()
     path = f"{folder}/{digest[:32]}.{_ENDINGS.get(found.media_type, 'bin')}"
     kept: dict[str, Any] = {

@@ -27,7 +27,7 @@ def take_in(
 ) -> tuple[Entry, tuple[Attachment, ...]]:
     """Return the entry of a message, and the files in `folder` that must be durable before it."""
     _refuse_huge(given)
-    content, attachments = part_off(folder, given.content)
+    content, attachments = part_off(folder, given.content, screen)
     content, redacted = screen(content)
     calls, more = _screened(given.tool_calls, screen)
     entry = Entry(
@@ -35,9 +35,9 @@ def take_in(
         role=given.role,
         content=content,
         message_id=given.message_id or os.urandom(12).hex(),
-        source_plugin=given.source or source,
-        sender_id=given.sender_id,
-        name=given.name,
+        source_plugin=screen(given.source or source)[0],
+        sender_id=screen(given.sender_id)[0],
+        name=screen(given.name)[0],
         tool_calls=calls,
         tool_call_id=given.tool_call_id,
         scope=Scope.SHARED if scope is Scope.SHARED else "",

@@ -94,7 +94,13 @@ class Sessions:
         added = log.add(entries, self._header(session, entries), minted=minted)
         self._unsettled[session] = None
         return [
-            Recorded(message_id=entry.message_id, number=at.number, is_new=at.is_new, redacted=entry.redacted)
+            Recorded(
+                message_id=entry.message_id,
+                number=at.number,
+                is_new=at.is_new,
+                redacted=entry.redacted if at.is_new else (),
+                differs=not at.is_new and _differs(log, at.number, entry),
+            )
             for entry, at in zip(entries, added, strict=True)
         ]
 
@@ -107,9 +113,9 @@ class Sessions:
         now = stamp(self._clock.now())
         lines: list[Line] = []
         if title is not None:
-            lines.append(Title(timestamp=now, title=title))
+            lines.append(Title(timestamp=now, title=self.screened(title)))
         if summary is not None:
-            lines.append(Summary(timestamp=now, summary=summary))
+            lines.append(Summary(timestamp=now, summary=self.screened(summary)))
         self._writable(session).add(lines, self._header(session, ()))
         self._unsettled[session] = None
 
@@ -190,8 +196,10 @@ class Sessions:
             return None, ()
         compaction, placed = self._tail(session, log, known)
         if scope is Scope.SHARED:
+            if compaction is not None and compaction.scope != Scope.SHARED:
+                # The summary is the owner's: what others said before it is shown word for word.
+                compaction, placed = None, tuple(log.entries(1, known.entries))
             placed = tuple(each for each in placed if each.entry.scope == Scope.SHARED)
-            compaction = compaction if compaction and compaction.scope == Scope.SHARED else None
         return compaction, placed
 
     def findings(self, session: str) -> tuple[Finding, ...]:
@@ -296,7 +304,7 @@ class Sessions:
         """Return the ids of all sessions, the last written first."""
         found: list[tuple[int, str]] = []
         for entry in self.places.files.list(self.places.folder):
-            session = self.places.session_of(entry.path) if entry.kind == "file" else None
+            session = self.places.session_of(entry.path)
             if session is not None and not self._is_others(self._glance(session)):
                 found.append((entry.modified_ns, session))
         return [session for _, session in sorted(found, key=lambda each: (-each[0], each[1]))]
@@ -318,3 +326,9 @@ class Sessions:
 
     def _rows(self) -> Rows:
         return {name: catalog_row(self._row(name)) for name in self._by_age()}
+
+
+def _differs(log: Log, number: int, entry: Entry) -> bool:
+    """Tell whether what is recorded at a number is something else than an entry of the same id."""
+    known = next((placed.entry for placed in log.entries(number, number)), None)
+    return known is not None and (known.role, known.content) != (entry.role, entry.content)

@@ -79,7 +79,7 @@ def said(given: Sayable) -> Said:
 def _from_mapping(given: Mapping[str, Any]) -> Said:
     value = {key: item for key, item in given.items() if item is not None and key in _KNOWN}
     if given.get("role") not in _ROLES:
-        raise BadMessage(f'has no role; "role" is one of {", ".join(_ROLES)}')
+        raise BadMessage(f'needs a "role" that is one of {", ".join(_ROLES)}')
     if not isinstance(value.get("content", ""), str | list):
         raise BadMessage("has a content that is neither a text nor a list of parts")
     for part in cast("list[Any]", value["content"]) if isinstance(value.get("content"), list) else ():
@@ -105,7 +105,8 @@ def _check_part(part: Any) -> None:
     """Refuse a part that a damaged log could show as a line of its own."""
     if not isinstance(part, dict):
         raise BadMessage("has a part that is not an object")
-    if cast("dict[str, Any]", part).get("type") in KINDS:
+    kind = cast("dict[str, Any]", part).get("type")
+    if isinstance(kind, str) and (kind in KINDS or kind == "attachment"):
         raise BadMessage("has a part of a type that transcripts keep for themselves")
 
 

@@ -88,6 +88,12 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     context_window: Annotated[
         int | None, About("Tokens it takes; else what is known of the model.", least=1)
     ] = None
+    base_url: Annotated[
+        str | None, About("The server that has it, where that is not its provider's.", sensitive=True)
+    ] = None
+    key_variable: Annotated[
+        str | None, About("The variable that holds its key; else the provider's own.", sensitive=True)
+    ] = None
 
 
 class BudgetSettings(Struct, frozen=True, kw_only=True):

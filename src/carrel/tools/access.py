@@ -1,6 +1,6 @@
 """What tools may touch: files through a door that knows the scope, and of those not every one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Literal, Protocol
 
@@ -10,15 +10,16 @@ from carrel.errors import NotFound, Refused
 from carrel.files import Content, Entry, Unreadable, show
 from carrel.files.paths import BadPath, clean, fold
 from carrel.settings import AgentSettings
+from carrel.workspace.ignore import IGNORE_FILE
 from carrel.workspace.layout import Layout
 from carrel.workspace.manifest import MANIFEST_FILE
 from carrel.workspace.scope import is_own
 
 TRANSCRIPTS = ("agents", "transcripts", "logs")
-"""Folders of transcripts and of what belongs to them."""
+"""Folders of transcripts, where no layout says otherwise."""
 
-SETTINGS = frozenset(("carrel.yaml", MANIFEST_FILE))
-"""Files that decide what an agent is and may do."""
+SETTINGS = frozenset(("carrel.yaml", MANIFEST_FILE, IGNORE_FILE))
+"""Files that decide what an agent is, may do and is told."""
 
 _NOTEBOOK = "memory.md"
 
@@ -120,12 +121,13 @@ class Access(Struct, frozen=True, kw_only=True):
         return rest
 
 
-def access_for(reach: Reach, layout: Layout, agent: AgentSettings) -> Access:
-    """Return what the tools of an agent may touch, wherever its layout and settings keep transcripts."""
-    folders = [*TRANSCRIPTS, *(f"{layout.home}{folder}" for folder in TRANSCRIPTS)]
-    if agent.transcripts_dir:
+def access_for(reach: Reach, layout: Layout, agents: Iterable[AgentSettings]) -> Access:
+    """Return what tools may touch, wherever the layout and the settings keep the transcripts of any agent."""
+    places = (layout.sessions.log, layout.sessions.window, layout.sessions.events)
+    folders = [place.partition("/")[0] for place in places if "/" in place]
+    for agent in agents:
         with suppress(BadPath):  # outside of the workspace, where no tool reaches
-            folders.append(clean(agent.transcripts_dir))
+            folders.append(clean(agent.transcripts_dir or ""))
     return Access(reach=reach, transcripts=tuple(dict.fromkeys(folders)))
 
 

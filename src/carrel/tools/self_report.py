@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from carrel.markdown.outline import Section, outline
 from carrel.memory.concepts import concept_tags
@@ -107,6 +108,8 @@ def who_am_i(sources: Sources) -> dict[str, Any]:
     """Return id, model, place, identity and the beginning of the soul; null for what there is not."""
     identity = _text(sources, "IDENTITY.md")
     soul = _text(sources, "SOUL.md")
+    if soul is None and sources.home:  # some layouts keep it above the other files
+        soul = _text(replace(sources, home=""), "SOUL.md")
     known = None if identity is None else parse_identity(identity)
     return {
         "agent_id": sources.agent_id,

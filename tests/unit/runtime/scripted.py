@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from carrel.errors import UsageError
+from carrel.findings import Finding
 from carrel.runtime.callbacks import Callbacks
 from carrel.runtime.loop import Event, Limits, Outcome, run_turn
 from carrel.runtime.model import Model, Reply, Spend, ToolSpec
@@ -65,11 +66,10 @@ class PlainDesk:
 
     def record(
         self, messages: Sequence[Message], *, spend: Spend | None = None, finish: Outcome = "stop"
-    ) -> list[str]:
-        first = len(self.log)
+    ) -> tuple[Finding, ...]:
         self._step(f"record {messages[0].role}")
         self.written.append(Written(tuple(messages), spend, finish))
-        return [f"m{first + number}" for number in range(len(messages))]
+        return ()
 
     def prepare(self, message: Message) -> Context:
         self._step("prepare")

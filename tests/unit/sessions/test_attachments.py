@@ -265,7 +265,7 @@ def test_a_document_that_is_text_keeps_its_words(files: Watched, words: str) -> 
 
 def test_a_text_is_left_alone() -> None:
     text = f"data:image/png;base64,{CODED}"
-    assert part_off(FOLDER, text) == (text, ())
+    assert part_off(FOLDER, text, keep_secrets) == (text, ())
 
 
 def test_a_name_from_outside_decides_nothing(files: Watched) -> None:

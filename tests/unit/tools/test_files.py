@@ -8,7 +8,7 @@ from carrel.errors import CarrelError
 from carrel.files import READ_LIMIT, Stale, Unreadable
 from carrel.files.paths import BadPath
 from carrel.settings import AgentSettings
-from carrel.tools.access import TRANSCRIPTS, NoSuchFile, NotForTools, access_for
+from carrel.tools.access import NoSuchFile, NotForTools, access_for
 from carrel.tools.files import NoUniqueMatch
 from carrel.tools.page import MOST_CHARACTERS
 from carrel.tools.registry import BadArguments
@@ -324,18 +324,24 @@ def test_a_new_file_is_judged_by_the_folder_that_a_link_leads_to(disk):
 
 
 def test_transcripts_are_kept_wherever_layout_and_settings_put_them(desk):
-    agent = AgentSettings(id="kate", transcripts_dir="data/said")
-    access = access_for(desk({}).access.reach, load_layout("astra"), agent)
-    assert set(access.transcripts) >= {*TRANSCRIPTS, "workspace/agents", "data/said"}
+    agents = [
+        AgentSettings(id="kate", transcripts_dir="data/said"),
+        AgentSettings(id="bob", transcripts_dir="tr"),
+    ]
+    access = access_for(desk({}).access.reach, load_layout("astra"), agents)
     assert access.kept("data/said/s1.jsonl") == "transcript"
-    assert access.kept("workspace/agents/kate/sessions/s1.jsonl") == "transcript"
+    assert access.kept("tr/s1.jsonl") == "transcript"  # of another agent
+    assert access.kept("agents/kate/sessions/s1.jsonl") == "transcript"
     assert access.kept("data/saidnot.md") is None
+    assert access.kept("logs/app.txt") is None  # no transcripts in this layout
+    squad = access_for(desk({}).access.reach, load_layout("squad"), ())
+    assert squad.kept("logs/events.jsonl") == "transcript"
 
 
 def test_transcripts_outside_of_the_workspace_need_no_guard(desk):
     agent = AgentSettings(id="kate", transcripts_dir="/var/log/kate")
-    access = access_for(desk({}).access.reach, load_layout("carrel"), agent)
-    assert access.transcripts == TRANSCRIPTS
+    access = access_for(desk({}).access.reach, load_layout("carrel"), [agent])
+    assert access.transcripts == ("agents",)
 
 
 def test_every_error_of_a_file_tool_says_what_to_do(desk):

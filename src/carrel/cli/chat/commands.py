@@ -93,7 +93,7 @@ def _rows(place: Place) -> tuple[list[SessionRow], int]:
 
 
 def _compact(place: Place, _: str) -> Told:
-    done = place.workspace.compact(place.session)
+    done = place.workspace.compact(place.session, scope=place.scope)
     count = "1 message is" if done.entries == 1 else f"{done.entries:,} messages are"
     tokens = f"{done.tokens_before:,} → {done.tokens_after:,} tokens"
     line = f"{count} a summary from now on: {tokens}. The log keeps them all."

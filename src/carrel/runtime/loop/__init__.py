@@ -74,8 +74,8 @@ class Desk(Protocol):
 
     def record(
         self, messages: Sequence[Message], *, spend: Spend | None = None, finish: Outcome = "stop"
-    ) -> Sequence[str]:
-        """Write messages down for good, in this order, and return their ids."""
+    ) -> Sequence[Finding]:
+        """Write messages down for good, in this order, and return what is to be said about that."""
         ...
 
     def prepare(self, message: Message) -> Assembled:
@@ -292,10 +292,11 @@ class _Turn:
 
         async def work() -> None:
             try:
-                await in_thread(self._desk.record, messages, spend=spend, finish=finish)
+                noticed = await in_thread(self._desk.record, messages, spend=spend, finish=finish)
             except BaseException:
                 self._unwritable = True
                 raise
+            self._findings += noticed
             self._note_down(messages)
 
         await surely(work())

@@ -37,4 +37,6 @@ def open_model(
         from carrel.runtime.providers.wire import pass_on  # noqa: PLC0415 - only pydantic-ai knows them
 
         pass_on(endpoint)
-    return ProviderModel(endpoint, retries=retries or Retries(), silence=silence, timing=timing or Timing())
+    return ProviderModel(
+        endpoint=endpoint, retries=retries or Retries(), silence=silence, timing=timing or Timing()
+    )

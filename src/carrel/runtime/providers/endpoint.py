@@ -55,6 +55,12 @@ class Key:
     def __bool__(self) -> bool:
         return bool(self._text)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
     def reveal(self) -> str:
         """Return the secret, for the one place that sends it."""
         return self._text

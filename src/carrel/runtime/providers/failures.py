@@ -1,6 +1,6 @@
 """What a client raised, as what it means for the user: whose fault it is, and whether to try again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from msgspec import Struct
@@ -11,11 +11,13 @@ from carrel.errors import CarrelError
 from carrel.files import show
 from carrel.runtime.providers import errors
 from carrel.runtime.providers.endpoint import Endpoint
+from carrel.runtime.providers.http import Endless
 from carrel.runtime.providers.retries import asked_wait
 from carrel.runtime.providers.trouble import Trouble
 from carrel.screen.secrets import redact
 
 _LONGEST_WORDS = 300
+_DEEPEST = 8
 _TOO_LONG = (
     "prompt is too long",
     "context length",
@@ -38,6 +40,8 @@ def explain(error: Exception, endpoint: Endpoint, clock: Clock, *, spoke: bool) 
     """Return what an error means; `spoke` says whether some of the answer had been passed on."""
     if not isinstance(error, raised.ModelAPIError):
         return _garbled(endpoint.name, "what is no answer")
+    if any(isinstance(cause, Endless) for cause in _causes(error)):
+        return _garbled(endpoint.name, "more than an answer may have")
     case = _Case(error, endpoint, spoke, _wait(error, clock))
     makers = (make for kind, make in _KINDS if isinstance(error, kind))
     trouble = next(makers, _by_status)(case)
@@ -72,6 +76,16 @@ class _Case(Struct, frozen=True):
             text = text.replace(self.endpoint.key.reveal(), "[KEY]")
         text = redact(" ".join(text[: _LONGEST_WORDS * 4].split())).text
         return show(text[:_LONGEST_WORDS]) + "…" * (len(text) > _LONGEST_WORDS)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what it was raised from, as far down as clients wrap."""
+    cause: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if cause is None:
+            return
+        yield cause
+        cause = cause.__cause__
 
 
 def _inner(body: object) -> dict[str, Any]:

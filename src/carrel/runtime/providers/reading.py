@@ -84,11 +84,16 @@ class Reading:
 
     def _is_whole(self, stream: StreamedResponse) -> bool:
         """Tell whether an answer came to its end: its provider says why it ended, or what it cost."""
-        details = stream.provider_details or {}
-        if self._endpoint.dialect == "other" or "refusal" in details:
-            return stream.get().state != "incomplete"
+        if self._endpoint.dialect == "other" and stream.get().state == "complete":
+            return True
         told = self._endpoint.dialect == "openai" and stream.usage.output_tokens > 0
-        return bool(details.get("finish_reason")) or told
+        return says_why_it_ended(stream) or told
+
+
+def says_why_it_ended(stream: StreamedResponse) -> bool:
+    """Tell whether a stream has brought the end of its answer: whatever comes behind that does not matter."""
+    details = stream.provider_details or {}
+    return bool(details.get("finish_reason")) or "refusal" in details
 
 
 def _said(event: object) -> str:

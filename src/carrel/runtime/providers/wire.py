@@ -19,44 +19,43 @@ from carrel.errors import CarrelError
 from carrel.runtime.model import Reply, Request
 from carrel.runtime.providers import errors
 from carrel.runtime.providers.bodies import body_of
-from carrel.runtime.providers.clients import headers_for, open_anthropic, open_http, open_openai
 from carrel.runtime.providers.endpoint import Endpoint
 from carrel.runtime.providers.failures import explain
+from carrel.runtime.providers.http import open_http
 from carrel.runtime.providers.passing import to_definitions, to_messages
-from carrel.runtime.providers.reading import Reading
+from carrel.runtime.providers.reading import Reading, says_why_it_ended
 from carrel.runtime.providers.trouble import Trouble
 
 _VARIABLE = re.compile(r"`([A-Z][A-Z0-9_]{2,60})`")
 
 
 class Connection:
-    """A model at its provider, for one event loop; owns the HTTP client."""
+    """A model at its provider, for one event loop; owns the HTTP client. It can answer many at a time."""
 
-    def __init__(self, endpoint: Endpoint, *, silence: float, clock: Clock) -> None:
+    def __init__(self, endpoint: Endpoint, *, silence: float) -> None:
         self._endpoint = endpoint
         self._silence = silence
-        self._clock = clock
         self._http = open_http(silence)
+        self._headers: dict[str, Any] = {}
         self._model = self._build()
 
-    async def answer(self, request: Request) -> AsyncGenerator[str | Reply, None]:
+    async def answer(self, request: Request, clock: Clock) -> AsyncGenerator[str | Reply, None]:
         """Yield the pieces of an answer, empty ones where it only lives on, and the reply.
 
         What fails is Trouble, without the client's own error, which holds the request, and the key with it.
         """
-        reading = Reading(self._endpoint)
+        reading, stream = Reading(self._endpoint), None
         try:
             async with self._ask(request) as stream:
                 async for event in stream:
                     yield reading.take(event)
-                if rest := reading.end(stream):
-                    yield rest
-                reply = reading.reply(stream.get())
         except (CarrelError, Trouble):
             raise
         except Exception as error:  # noqa: BLE001 - what clients make of garbage can be anything
-            raise explain(error, self._endpoint, self._clock, spoke=reading.spoke) from None
-        yield reply
+            if stream is None or not says_why_it_ended(stream):
+                raise explain(error, self._endpoint, clock, spoke=reading.spoke) from None
+        yield reading.end(stream)
+        yield reading.reply(stream.get())
 
     async def close(self) -> None:
         """Close what is open; answers under way break off."""
@@ -75,7 +74,7 @@ class Connection:
         body: dict[str, Any] = body_of(request, endpoint.dialect)
         if endpoint.dialect == "responses":
             body["store"] = False  # what is said is kept in the workspace, and nowhere else
-        settings = ModelSettings(extra_body=body, extra_headers=headers_for(endpoint))
+        settings = ModelSettings(extra_body=body, extra_headers=self._headers)
         # The body takes the place of what pydantic-ai would make of its own messages.
         nothing = ModelRequest(parts=[UserPromptPart(content="")])
         return self._model.request_stream([nothing], settings, ModelRequestParameters())
@@ -85,16 +84,14 @@ class Connection:
         if endpoint.dialect == "other":
             return pass_on(endpoint)
         if endpoint.dialect == "anthropic":
-            from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - the others need not pay
-            from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
+            from carrel.runtime.providers import anthropic  # noqa: PLC0415 - who asks another need not pay
 
-            client = open_anthropic(endpoint, self._http)
-            return AnthropicModel(endpoint.model, provider=AnthropicProvider(anthropic_client=client))
-        from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel  # noqa: PLC0415 - as above
-        from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+            self._headers = anthropic.anthropic_headers(endpoint)
+            return anthropic.open_anthropic(endpoint, self._http)
+        from carrel.runtime.providers import openai  # noqa: PLC0415 - as above
 
-        kind = OpenAIResponsesModel if endpoint.dialect == "responses" else OpenAIChatModel
-        return kind(endpoint.model, provider=OpenAIProvider(openai_client=open_openai(endpoint, self._http)))
+        self._headers = openai.openai_headers(endpoint)
+        return openai.open_openai(endpoint, self._http)
 
 
 def pass_on(endpoint: Endpoint) -> Model:
