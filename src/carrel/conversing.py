@@ -1,6 +1,6 @@
 """What a workspace needs to hold conversations, put together; loaded by the first that does."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from carrel.errors import CarrelError
@@ -26,7 +26,6 @@ from carrel.shelf import Shelf
 from carrel.tools.registry import Registry
 from carrel.workspace.scope import HiddenByScope, Scope
 
-SUMMARY_CHARACTERS = 8_000
 LOOKED_OVER = 100
 """How many sessions health looks at: reading one for the first time means reading all of it."""
 
@@ -107,15 +106,10 @@ def compact(shelf: Shelf, sessions: Sessions, callbacks: Callbacks, session: str
         heard = [*(each.entry.scope for each in placed), *([earlier.scope] if earlier else ())]
         if any(scope != Scope.SHARED for scope in heard):
             raise HiddenByScope(f"session {session}")
-    from carrel.runtime.offline import summarise  # noqa: PLC0415 - few sessions are compacted
-
-    def shorten(messages: Sequence[Message], earlier: str) -> str:
-        return summarise(messages, limit_chars=SUMMARY_CHARACTERS, earlier=earlier)
-
     compactor = Compactor(
         agent=shelf.agent.id, sessions=sessions, callbacks=callbacks, count=shelf.counts.count
     )
-    return compactor.compact(session, shorten, method="offline")
+    return compactor.compact(session)
 
 
 def look_over(shelf: Shelf, sessions: Callable[[], Sessions]) -> tuple[Finding, ...]:

@@ -1,4 +1,4 @@
-"""`carrel sessions list | show | tail | search | record | fork | export | delete`."""
+"""`carrel sessions list | show | tail | search | record | fork | export | delete | compact | forecast`."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from carrel import plainjson
 from carrel.app import Workspace
-from carrel.cli import days, output, removal, streams, transcripts
+from carrel.cli import compaction, days, output, removal, streams, transcripts
 from carrel.cli.options import Shared, shared_options
 from carrel.errors import CarrelError
 from carrel.files import show as shown
@@ -42,6 +42,10 @@ def sessions(_: Shared) -> None:
       carrel sessions record --session s1 < messages.jsonl
       carrel sessions export s1 --format html --output s1.html
     """
+
+
+sessions.add_command(compaction.compact)
+sessions.add_command(compaction.forecast)
 
 
 @sessions.command("list")

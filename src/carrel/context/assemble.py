@@ -12,6 +12,7 @@ from carrel.context.build import Built, Ground, build, row_of
 from carrel.context.cache import Memo
 from carrel.context.calls import to_plain
 from carrel.context.compare import recollect, remember, what_broke
+from carrel.context.forecast import Forecast, forecast, turn_sizes
 from carrel.context.inputs import Inputs
 from carrel.context.report import Report, Row, Tokens, describe_prefix
 from carrel.context.section import Section
@@ -226,7 +227,12 @@ class Assembler:
             hidden=draft.hidden,
             recall=self._recalled(rows, inputs),
             warnings=tuple(dict.fromkeys((*ground.findings, *ground.counts.findings, *draft.warnings))),
+            forecast=self._forecast(tokens, inputs) if inputs.history else None,
         )
+
+    def _forecast(self, tokens: Tokens, inputs: Inputs) -> Forecast:
+        sizes = turn_sizes(inputs.history, self.ground.counts.count)
+        return forecast(tokens.used, tokens.window, sizes)
 
     def _recalled(self, rows: tuple[Row, ...], inputs: Inputs) -> tuple[dict[str, Any], ...]:
         """Say of each hit whether the model reads it: in its own block, or in the prompt."""

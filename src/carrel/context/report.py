@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from carrel.context.forecast import Forecast
 from carrel.context.section import State
 from carrel.findings import Finding
 
@@ -79,6 +80,8 @@ class Report(Struct, frozen=True, kw_only=True):
     hidden: int
     recall: tuple[Mapping[str, Any], ...]
     warnings: tuple[Finding, ...]
+    forecast: Forecast | None = None
+    """None before a session's first turn."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report of the machine-readable contract."""
@@ -100,7 +103,10 @@ class Report(Struct, frozen=True, kw_only=True):
             "sections": to_builtins(self.sections),
             "hidden": self.hidden,
             "recall": [dict(hit) for hit in self.recall],
-            "forecast": {"turns_to_flush": None, "turns_to_compact": None},
+            "forecast": {
+                "turns_to_flush": self.forecast.turns_to_flush if self.forecast else None,
+                "turns_to_compact": self.forecast.turns_to_compact if self.forecast else None,
+            },
             "warnings": [{"code": w.code, "message": w.message} for w in self.warnings],
         }
 

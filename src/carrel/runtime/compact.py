@@ -1,26 +1,54 @@
-"""History becomes a summary: what is about to go is offered for saving first, and the log stays whole."""
+"""History becomes a summary: what is about to go is offered for saving first, and the log stays whole.
+
+On every path: callbacks, summary, one durable line of the log, then what is derived from it. A process may
+die between any two: before the line history is as it was, after it the summary counts.
+"""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from carrel.errors import NotFound, Unavailable
+from carrel.clock import Clock
+from carrel.context.calls import to_plain
+from carrel.errors import CarrelError, NotFound, Unavailable
 from carrel.findings import Finding
+from carrel.records.audit import Audit
 from carrel.runtime.callbacks import Callbacks, CompactionBegins
-from carrel.sessions.log import Placed
+from carrel.runtime.model import Model, Reply, Request, Spend
 from carrel.sessions.message import Message
+from carrel.sessions.placed import Placed
 from carrel.sessions.store import Sessions
 from carrel.sessions.transcript import Compaction
-from carrel.sessions.window import whole_turns
 from carrel.workspace.scope import Scope
 
 KEPT_TOKENS = 4_000
-"""What stays word for word, at most, beside the last turn, which stays whatever its size."""
+"""What stays word for word, at most, beside the last turn, where somebody asks for a compaction."""
 
+
+STEPS = ("read", "flush", "summary", "log", "derived")
+"""What a compaction does, in this order; `Compactor.step` hears `before:` and `after:` each."""
+
+OFFLINE = "offline"
+SUMMARY_SECONDS = 120.0
+COOL_DOWN = timedelta(minutes=10)
+_MOST_REMEMBERED = 256
+_LONGEST_NAME = 120
+_LONGEST_ANSWER = 32_000
 _LEAST_SENSE = 20
+_FAILED, _DONE = "compaction_failed", "compacted"
 
 Summarise = Callable[[Sequence[Message], str], str]
 """Takes messages and the summary of what went before them, and returns one summary of both."""
+
+
+def extract(messages: Sequence[Message], earlier: str) -> str:
+    """Return a summary by rules, which needs no model."""
+    from carrel.runtime.summary import extract as by_rules  # noqa: PLC0415 - few sessions are compacted
+
+    return by_rules(messages, earlier)
 
 
 class NothingToCompact(NotFound):
@@ -54,7 +82,76 @@ class Compacted(Struct, frozen=True, kw_only=True):
     tokens_before: int
     tokens_after: int
     summary: str
+    method: str
     findings: tuple[Finding, ...] = ()
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """What became of a compaction that nobody asked for; none where history stays as it was.
+
+    `spend` is what the model says that it cost, of use or not. Until `waits_until` it is not tried again.
+    """
+
+    compacted: Compacted | None = None
+    findings: tuple[Finding, ...] = ()
+    spend: Spend | None = None
+    waits_until: datetime | None = None
+
+
+class CoolDown(Struct, kw_only=True):
+    """Which sessions could not be compacted lately, here and, by the audit, in any other process."""
+
+    agent: str
+    clock: Clock
+    audit: Callable[[], Audit]
+    here: dict[str, datetime] = {}
+
+    def waits_until(self, session: str) -> datetime | None:
+        """Return until when a session is left alone, none where it is not."""
+        here, anywhere, now = self.here.get(session), self._noted(session), self.clock.now()
+        return next((at + COOL_DOWN for at in (here, anywhere) if at and at <= now < at + COOL_DOWN), None)
+
+    def failed(self, session: str, code: str) -> datetime:
+        """Leave a session alone for a while, and return until when."""
+        if len(self.here) >= _MOST_REMEMBERED:
+            self.here.pop(next(iter(self.here)))
+        self.here[session] = now = self.clock.now()
+        self._note(_FAILED, session, code)
+        return now + COOL_DOWN
+
+    def over(self, session: str) -> None:
+        """Forget what failed: it has worked since."""
+        if self.here.pop(session, None) or self._noted(session):
+            self._note(_DONE, session)
+
+    def _noted(self, session: str) -> datetime | None:
+        """Return when it failed as the audit says, if nothing has worked after that."""
+        target = f"{self.agent}/{session}"
+        try:
+            failed = self.audit().events(action=_FAILED, target=target, limit=1)
+            done = self.audit().events(action=_DONE, target=target, limit=1) if failed else []
+        except CarrelError:  # what cannot be remembered is tried again
+            return None
+        return failed[0].at if failed and not (done and done[0].id > failed[0].id) else None
+
+    def _note(self, action: str, session: str, code: str = "") -> None:
+        target, now, detail = f"{self.agent}/{session}", self.clock.now(), {"code": code}
+        with suppress(CarrelError):  # this process remembers
+            self.audit().note(
+                at=now, actor=self.agent, action=action, target=target, session=session, detail=detail
+            )
+
+
+class _Draft(Struct, frozen=True, kw_only=True):
+    """A compaction that has begun: what goes, what went before it, and which entry is the first to stay."""
+
+    session: str
+    messages: tuple[Message, ...]
+    earlier: str
+    scope: Scope
+    last: Placed
+    stays: int
+    tokens: int
 
 
 class Compactor(Struct, frozen=True, kw_only=True):
@@ -64,66 +161,203 @@ class Compactor(Struct, frozen=True, kw_only=True):
     sessions: Sessions
     callbacks: Callbacks
     count: Callable[[str], int]
+    cool_down: CoolDown | None = None
+    step: Callable[[str], object] = str  # which changes nothing
 
     def compact(
-        self, session: str, summarise: Summarise, *, method: str, kept: int = KEPT_TOKENS
+        self, session: str, summarise: Summarise = extract, *, method: str = OFFLINE, kept: int = KEPT_TOKENS
     ) -> Compacted:
         """Let a summary stand for all but the last turns; a failure at any step leaves history as it was."""
-        earlier, placed = self.sessions.seen(session, scope=Scope.MAIN)
-        old = self._old(placed, kept)
-        if not old:
-            raise NothingToCompact(session)
-        messages = tuple(each.entry.to_message() for each in old)
-        is_shared = all(each.entry.scope == Scope.SHARED for each in old)
-        scope = (
-            Scope.SHARED if is_shared and (earlier is None or earlier.scope == Scope.SHARED) else Scope.MAIN
+        draft = self._begin(session, kept)
+        self.step("before:summary")
+        summary = summarise(draft.messages, draft.earlier)
+        self.step("after:summary")
+        return self._finish(draft, summary, method)
+
+    def preview(self, session: str, summarise: Summarise = extract, *, kept: int = KEPT_TOKENS) -> Compacted:
+        """Return what `compact` would do; nobody is told, and nothing is written."""
+        draft = self._draft(session, kept)
+        return self._checked(draft, summarise(draft.messages, draft.earlier), OFFLINE)
+
+    async def compact_with(
+        self,
+        model: Model | None,
+        session: str,
+        *,
+        window: int,
+        kept: int | None = None,
+        room: int | None = None,
+        seconds: float = SUMMARY_SECONDS,
+    ) -> Attempt:
+        """Compact by a model's summary, else by rules; what fails is a finding, and then waits for a while.
+
+        A quarter of the window stays where nothing else is said; `room` is how much the model may read.
+        """
+        from carrel.runtime.loop.threads import in_thread, surely  # noqa: PLC0415 - asyncio is slow to load
+
+        waits = await in_thread(self.cool_down.waits_until, session) if self.cool_down else None
+        if waits is not None:
+            return Attempt(waits_until=waits)
+        kept = window // 4 if kept is None else kept
+        room = max(1_000, window * 3 // 4 - _LONGEST_ANSWER // 8) if room is None else room
+        told = Attempt()
+        try:
+            draft = await in_thread(self._begin, session, kept)
+            self.step("before:summary")
+            summary, method = "", OFFLINE
+            if model is not None and model.name != OFFLINE:
+                summary, told = await self._hear(model, draft, room, seconds)
+                method = _name(model) if summary else OFFLINE
+            summary = summary or await in_thread(extract, draft.messages, draft.earlier)
+            self.step("after:summary")
+            done = await surely(in_thread(self._finish, draft, summary, method))
+        except NothingToCompact:
+            return told
+        except CarrelError as error:
+            until = await in_thread(self.cool_down.failed, session, error.code) if self.cool_down else None
+            return replace(told, findings=(*told.findings, _failure(error)), waits_until=until)
+        return replace(told, compacted=done, findings=(*told.findings, *done.findings))
+
+    async def _hear(self, model: Model, draft: _Draft, room: int, seconds: float) -> tuple[str, Attempt]:
+        """Return a model's summary, none where it is of no use, and what came of asking."""
+        from carrel.runtime.loop.threads import in_thread  # noqa: PLC0415 - as above
+        from carrel.runtime.summary import ask, judge  # noqa: PLC0415 - as above
+
+        request = await in_thread(ask, draft.messages, draft.earlier, count=self.count, room=room)
+        try:
+            reply = await _answer(model, request, seconds)
+        except CarrelError as error:
+            return "", Attempt(findings=(_fallen_back(model, f"failed with {error.code}"),))
+        judged = await in_thread(judge, reply, draft.messages, draft.earlier)
+        problem = judged.problem
+        if not problem and await in_thread(self.count, judged.text) >= draft.tokens:
+            problem = "is no shorter than what it stands for"
+        if problem:
+            found = _fallen_back(model, f"gave a summary that {problem}")
+            return "", Attempt(findings=(found,), spend=reply.spend)
+        return judged.text, Attempt(spend=reply.spend)
+
+    def _begin(self, session: str, kept: int) -> _Draft:
+        """See what is to go, and let it be saved first."""
+        self.step("before:read")
+        draft = self._draft(session, kept)
+        self.step("after:read")
+        self.step("before:flush")
+        event = CompactionBegins(
+            agent=self.agent, session=session, scope=draft.scope, messages=draft.messages
         )
-        event = CompactionBegins(agent=self.agent, session=session, scope=scope, messages=messages)
         self.callbacks.before_compaction(event)
-        before = sum(self.count(message.to_text()) for message in messages)
-        before += self.count(earlier.summary) if earlier else 0
-        summary = summarise(messages, earlier.summary if earlier else "").strip()
-        after = self.count(summary)
-        _refuse_bad(summary, before, after)
-        last = old[-1]
+        self.step("after:flush")
+        return draft
+
+    def _draft(self, session: str, kept: int) -> _Draft:
+        from carrel.runtime.summary import first_kept  # noqa: PLC0415 - as above
+
+        earlier, placed = self.sessions.seen(session, scope=Scope.MAIN)
+        messages = tuple(each.entry.to_message() for each in placed)
+        cut = first_kept(messages, kept, self.count)
+        if not cut:
+            raise NothingToCompact(session)
+        is_shared = all(each.entry.scope == Scope.SHARED for each in placed[:cut])
+        is_shared = is_shared and (earlier is None or earlier.scope == Scope.SHARED)
+        summary = earlier.summary if earlier else ""
+        return _Draft(
+            session=session,
+            messages=messages[:cut],
+            earlier=summary,
+            scope=Scope.SHARED if is_shared else Scope.MAIN,
+            last=placed[cut - 1],
+            stays=placed[cut].number,
+            tokens=sum(self.count(to_plain(message)) for message in messages[:cut]) + self.count(summary),
+        )
+
+    def _checked(self, draft: _Draft, summary: str, method: str) -> Compacted:
+        """Return what will be true of a summary, secrets taken out; one that saves nothing is refused."""
+        text = self.sessions.screened(summary.strip())
+        after = self.count(text)
+        if len(text) < _LEAST_SENSE:
+            raise BadSummary("is empty or too short to mean anything")
+        if after >= draft.tokens:
+            raise BadSummary(f"has {after:,} tokens and stands for {draft.tokens:,}")
+        return Compacted(
+            entries=len(draft.messages),
+            through=draft.last.number,
+            tokens_before=draft.tokens,
+            tokens_after=after,
+            summary=text,
+            method=method,
+        )
+
+    def _finish(self, draft: _Draft, summary: str, method: str) -> Compacted:
+        """Write the line, and bring what is derived up to it; from the line on, nothing is an error."""
+        done = self._checked(draft, summary, method)
+        if overtaken := self._overtaken(draft):
+            return replace(done, findings=overtaken)
+        self.step("before:log")
         self.sessions.compact(
-            session,
+            draft.session,
             Compaction(
-                summary=summary,
-                through=last.number,
-                message_id=last.entry.message_id,
-                scope=scope if scope is Scope.SHARED else "",
-                tokens_before=before,
-                tokens_after=after,
+                summary=done.summary,
+                through=done.through,
+                message_id=draft.last.entry.message_id,
+                scope=draft.scope if draft.scope is Scope.SHARED else "",
+                tokens_before=done.tokens_before,
+                tokens_after=done.tokens_after,
                 method=method,
             ),
         )
-        findings = self.sessions.settle(session)
-        return Compacted(
-            entries=len(old),
-            through=last.number,
-            tokens_before=before,
-            tokens_after=after,
-            summary=summary,
-            findings=findings,
-        )
+        self.step("after:log")
+        self.step("before:derived")
+        try:
+            findings = self.sessions.settle(draft.session)
+        except CarrelError as error:  # the next one to use the session makes them
+            findings = (Finding(code=error.code, message=error.message, hint=error.hint),)
+        self.step("after:derived")
+        if self.cool_down is not None:
+            self.cool_down.over(draft.session)
+        return replace(done, findings=findings)
 
-    def _old(self, placed: Sequence[Placed], kept: int) -> Sequence[Placed]:
-        """Return the entries of the turns that are to go, oldest first."""
-        messages = [each.entry.to_message() for each in placed]
-        turns = whole_turns(messages)
-        cut, room = len(placed), kept
-        for number, turn in enumerate(reversed(turns)):
-            size = sum(self.count(message.to_text()) for message in messages[turn])
-            if number and size > room:
-                break
-            room -= size
-            cut = turn.start
-        return placed[:cut]
+    def _overtaken(self, draft: _Draft) -> tuple[Finding, ...]:
+        """Say where somebody has compacted more meanwhile: a line that says less would undo theirs."""
+        _, placed = self.sessions.seen(draft.session, scope=Scope.MAIN)
+        if placed and placed[0].number <= draft.stays:
+            return ()
+        message = f"Session {draft.session} was compacted by somebody else, whose summary reaches further."
+        return (Finding(code="compaction_overtaken", message=message, severity="info"),)
 
 
-def _refuse_bad(summary: str, before: int, after: int) -> None:
-    if len(summary) < _LEAST_SENSE:
-        raise BadSummary("is empty or too short to mean anything")
-    if after >= before:
-        raise BadSummary(f"has {after:,} tokens and stands for {before:,}")
+async def _answer(model: Model, request: Request, seconds: float) -> Reply:
+    """Return what a model answers, heard out for so long and no longer."""
+    import asyncio  # noqa: PLC0415 - as above
+
+    from carrel.runtime.loop.hearing import Hearing  # noqa: PLC0415 - as above
+
+    deadline = asyncio.get_running_loop().time() + seconds
+    hearing = Hearing(
+        model, request, deadline=deadline, timeout=seconds, patience=seconds, length=_LONGEST_ANSWER
+    )
+    try:
+        while await hearing.next():
+            pass
+    finally:
+        await hearing.close()
+    assert hearing.reply is not None
+    return hearing.reply
+
+
+def _name(model: Model) -> str:
+    return "".join(c if c.isprintable() else "?" for c in model.name[:_LONGEST_NAME])
+
+
+def _fallen_back(model: Model, problem: str) -> Finding:
+    return Finding(
+        code="summary_fallback",
+        message=f"The model {_name(model)} {problem}; the summary was picked out by rules instead.",
+        hint="Nothing is lost: the log has every word. Another model may do better.",
+    )
+
+
+def _failure(error: CarrelError) -> Finding:
+    message = f"The session could not be compacted: {error.message}"
+    hint = f"{error.hint} It is whole, and is tried again later.".strip()
+    return Finding(code="compaction_failed", message=message, hint=hint)
