@@ -1,6 +1,6 @@
 """After a message: it is written down, and at the end of a turn all that follows from it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ from carrel.records.usage import Spent
 from carrel.runtime.model import Spend
 from carrel.sessions.account import Recorded
 from carrel.sessions.store import Sessions
-from carrel.sessions.turn import Said, Sayable, said, stamp
+from carrel.sessions.turn import BadMessage, Said, Sayable, said, stamp
 from carrel.workspace.scope import Scope
 
 Work = Callable[[], tuple[Finding, ...] | None]
@@ -55,6 +55,8 @@ class Scribe(Struct, frozen=True, kw_only=True):
 
         Only the messages decide whether this succeeds: what fails after them is a finding.
         """
+        if isinstance(messages, str | Mapping) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BadMessage("is to stand in a list")
         spoken = [said(message) for message in messages]
         recorded = self.sessions.record(session, spoken, scope=scope, source=source)
         findings = list(_remarks(recorded))

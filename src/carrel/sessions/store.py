@@ -229,7 +229,7 @@ class Sessions:
             with suppress(CarrelError):  # they are derived: the next one to use the session makes them
                 self.settle(session)
         for log in self._logs.values():
-            log.flush()
+            _flush(log)
         self._offsets.close()
 
     def _store(self, attachments: Sequence[Attachment], log: Log, entries: Sequence[Entry]) -> None:
@@ -279,7 +279,7 @@ class Sessions:
         log = self._logs.pop(path, None) or Log(self.places.files, path, self._offsets)
         self._logs[path] = log
         if len(self._logs) > _OPEN_LOGS:
-            self._logs.popitem(last=False)[1].flush()
+            _flush(self._logs.popitem(last=False)[1])
         return log
 
     def _existing(self, session: str) -> Log:
@@ -326,6 +326,11 @@ class Sessions:
 
     def _rows(self) -> Rows:
         return {name: catalog_row(self._row(name)) for name in self._by_age()}
+
+
+def _flush(log: Log) -> None:
+    with suppress(CarrelError):  # what cannot be read cannot be kept, and is read anew
+        log.flush()
 
 
 def _differs(log: Log, number: int, entry: Entry) -> bool:
