@@ -168,7 +168,7 @@ class Workspace(Shelf):
 
         listener = parse_scope(scope)
         recording = self.scribe.record(session, messages, spend=usage, scope=listener, source=source)
-        if recording.ended is None:
+        if not recording.is_ended or not self.callbacks.listens("after_turn"):
             return recording
         ended = conversing.ended_turn(self.sessions, self.agent.id, session, listener)
         return replace(recording, findings=(*recording.findings, *self.callbacks.after_turn(ended)))

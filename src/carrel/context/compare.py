@@ -8,6 +8,7 @@ from msgspec import Struct, convert, to_builtins
 from carrel.context.report import Change, Row, leading
 from carrel.errors import NotFound
 
+HISTORY = "history"
 ChangeKind = Literal["same", "changed", "added", "removed"]
 
 
@@ -57,13 +58,38 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def remember(rows: Sequence[Row], scope: str) -> dict[str, Any]:
-    """Return what the next call needs to know of this one, as plain data."""
-    return to_builtins(Remembered(scope=scope, rows=tuple(rows)))
+    """Return what the next call needs to know of this one, as plain data.
+
+    A history may have hundreds of messages, and is written again with every call: of each only what tells it
+    from another.
+    """
+    history = [(row.sha256, row.raw_tokens, row.tokens, row.size) for row in rows if row.kind == HISTORY]
+    place = next((n for n, row in enumerate(rows) if row.kind == HISTORY), 0)
+    others = [to_builtins(row) for row in rows if row.kind != HISTORY]
+    return {"scope": scope, "rows": others, "history": history, "place": place}
 
 
 def recollect(data: Mapping[str, Any]) -> Remembered:
     """Take back what was remembered."""
-    return convert(data, Remembered)
+    rows = convert(data["rows"], tuple[Row, ...])
+    place = data.get("place", 0)
+    history = (_history_row(n, *each) for n, each in enumerate(data.get("history", ()), 1))
+    return Remembered(scope=data["scope"], rows=(*rows[:place], *history, *rows[place:]))
+
+
+def _history_row(number: int, sha256: str | None, raw_tokens: int, tokens: int, size: int) -> Row:
+    return Row(
+        name=f"history {number}",
+        kind=HISTORY,
+        raw_tokens=raw_tokens,
+        tokens=tokens,
+        size=size,
+        limit=None,
+        state="included",
+        reason=None,
+        stable=True,
+        sha256=sha256,
+    )
 
 
 def compare(before: Sequence[Row], after: Sequence[Row]) -> tuple[Difference, ...]:

@@ -10,6 +10,7 @@ from carrel.sessions.window import whole_turns
 
 FLUSH_PERCENT, COMPACT_PERCENT = 70, 85
 _RECENT_TURNS = 8
+_RECENT_MESSAGES = 128
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -22,6 +23,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 
 def turn_sizes(messages: Sequence[Message], count: Callable[[str], int]) -> list[int]:
     """Return the tokens of the last few turns, oldest first: what a forecast goes by."""
+    messages = messages[-_RECENT_MESSAGES:]
     turns = whole_turns(messages)[-_RECENT_TURNS:]
     return [sum(count(to_plain(message)) for message in messages[turn]) for turn in turns]
 

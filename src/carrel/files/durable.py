@@ -40,17 +40,22 @@ class Directory(Struct, frozen=True):
     @contextmanager
     def locked(self, seconds: float) -> Generator[None]:
         """Keep every other writer out of this directory, waiting for it at most `seconds`."""
-        deadline = time.monotonic() + seconds
-        pause = _FIRST_PAUSE
-        while not self.disk.lock(self.fd):
-            if time.monotonic() >= deadline:
-                raise LockTimeout(self.path, seconds)
-            self.disk.pause(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+        self.lock(seconds)
         try:
             yield
         finally:
             self.disk.unlock(self.fd)
+
+    def lock(self, seconds: float) -> None:
+        """Take the lock, which the caller gives back, waiting for it at most `seconds`."""
+        deadline = 0.0
+        pause = _FIRST_PAUSE
+        while not self.disk.lock(self.fd):
+            deadline = deadline or time.monotonic() + seconds
+            if time.monotonic() >= deadline:
+                raise LockTimeout(self.path, seconds)
+            self.disk.pause(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     def look(self, name: str) -> os.stat_result | None:
         """Return what is under a name now, refusing all but a file that may be changed."""

@@ -114,8 +114,11 @@ class LocalFiles:
         """
         place = self._place_of(parts(path))
         if (tail := self._tails.take(place)) is not None:
-            with _changes(path):
+            try:
                 size = tail.add(path, data, at, self._lock_seconds)
+            except OSError:
+                with _changes(path):
+                    raise
             if size is not None:
                 self._tails.give(place, tail)
                 return size

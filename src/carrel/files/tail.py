@@ -42,14 +42,17 @@ class Tail:
         """Add lines and return the size, None when something else is found where this file was."""
         if not self._is_reached():
             return None
-        directory = replace(self._directory, path=path)
-        with directory.locked(seconds):
+        directory = self._directory
+        directory.lock(seconds)
+        try:
             found = self._found()
             if found is None:
                 return None
             if at is not None and at != found.st_size:
                 raise Stale(path, expected=str(at), found=str(found.st_size))
             return directory.extend(self._fds[1], found.st_size, data)
+        finally:
+            directory.disk.unlock(directory.fd)
 
     def add_locked(self, size: int, data: bytes) -> int:
         """Add lines to a file of this size, whose directory the caller has locked."""

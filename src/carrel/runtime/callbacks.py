@@ -120,6 +120,10 @@ class Callbacks:
             own = (*self._registered[moment], _Registered(priority, function))
             self._registered[moment] = tuple(sorted(own, key=lambda entry: entry.priority))
 
+    def listens(self, moment: Moment) -> bool:
+        """Tell whether anybody wants to be told at a moment."""
+        return bool(self._registered[moment])
+
     def before_turn(self, event: TurnBegins) -> tuple[Finding, ...]:
         """Tell of a turn that begins; what failed is returned, and stops nothing."""
         return self._tell("before_turn", event)

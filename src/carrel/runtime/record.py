@@ -14,17 +14,17 @@ from carrel.records.usage import Spent
 from carrel.runtime.model import Spend
 from carrel.sessions.account import Recorded
 from carrel.sessions.store import Sessions
-from carrel.sessions.turn import BadMessage, Said, Sayable, said, stamp
+from carrel.sessions.turn import BadMessage, Sayable, stamp
 from carrel.workspace.scope import Scope
 
 Work = Callable[[], tuple[Finding, ...] | None]
 
 
 class Recording(Struct, frozen=True, kw_only=True):
-    """Messages that are durable now; `ended` is the reply with which they end a turn, if they do."""
+    """Messages that are durable now, and whether they end a turn."""
 
     messages: tuple[Recorded, ...]
-    ended: Said | None = None
+    is_ended: bool = False
     findings: tuple[Finding, ...] = ()
 
 
@@ -57,17 +57,16 @@ class Scribe(Struct, frozen=True, kw_only=True):
         """
         if isinstance(messages, str | Mapping) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BadMessage("is to stand in a list")
-        spoken = [said(message) for message in messages]
-        recorded = self.sessions.record(session, spoken, scope=scope, source=source)
+        recorded = self.sessions.record(session, messages, scope=scope, source=source)
         findings = list(_remarks(recorded))
         if spend is not None and recorded:
             findings += self._attempt(lambda: self._spent(session, recorded[-1], spend, model))
-        ended = spoken[-1] if spoken and _ends_turn(spoken[-1]) and recorded[-1].is_new else None
-        if ended is not None:
+        is_ended = bool(recorded) and recorded[-1].ends_turn and recorded[-1].is_new
+        if is_ended:
             findings += self._attempt(lambda: self.sessions.settle(session, in_passing=True))
             if self.events:
                 findings += self._attempt(lambda: self._tell(session, recorded[-1]))
-        return Recording(messages=tuple(recorded), ended=ended, findings=tuple(findings))
+        return Recording(messages=tuple(recorded), is_ended=is_ended, findings=tuple(findings))
 
     def _attempt(self, work: Work) -> tuple[Finding, ...]:
         try:
@@ -108,7 +107,3 @@ def _remarks(recorded: Sequence[Recorded]) -> Iterator[Finding]:
         if message.differs:
             said = f"Message {message.message_id} was recorded before, with another content; that one stays."
             yield Finding(code="message_id_reused", message=said, hint="Give every message its own id.")
-
-
-def _ends_turn(message: Said) -> bool:
-    return message.role == "assistant" and not message.tool_calls

@@ -7,17 +7,32 @@ from carrel.sessions.catalog import CatalogRow
 from carrel.sessions.known import Known
 from carrel.sessions.log import Log
 from carrel.sessions.placed import Placed
+from carrel.sessions.transcript import Entry
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
     """A message that is durable now; `is_new` is false where it was recorded before."""
 
-    message_id: str
+    entry: Entry
     number: int
     is_new: bool
-    redacted: tuple[str, ...] = ()
     differs: bool = False
     """Whether what was recorded before under this id is something else."""
+
+    @property
+    def message_id(self) -> str:
+        """The id that it was recorded under."""
+        return self.entry.message_id
+
+    @property
+    def redacted(self) -> tuple[str, ...]:
+        """Which kinds of secrets were taken out of it."""
+        return self.entry.redacted if self.is_new else ()
+
+    @property
+    def ends_turn(self) -> bool:
+        """Whether it is a reply after which nothing more is asked for."""
+        return self.entry.role == "assistant" and not self.entry.tool_calls
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):

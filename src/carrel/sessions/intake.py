@@ -2,17 +2,17 @@
 
 import os
 from collections.abc import Callable
-from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from carrel.sessions.attachments import Attachment, part_off
 from carrel.sessions.message import ToolCall
 from carrel.sessions.transcript import Content, Entry
-from carrel.sessions.turn import MESSAGE_LIMIT, MessageTooLarge, Said, stamp
+from carrel.sessions.turn import MESSAGE_LIMIT, MessageTooLarge, Said
 from carrel.workspace.scope import Scope
 
+Word = TypeVar("Word", str, str | None)
 Screen = Callable[[Any], tuple[Any, tuple[str, ...]]]
 """Takes secrets out of a value, however nested, and says of which kinds they were."""
 
@@ -23,7 +23,7 @@ def keep_secrets(value: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def take_in(
-    given: Said, *, folder: str, screen: Screen, now: datetime, scope: Scope, source: str
+    given: Said, *, folder: str, screen: Screen, now: str, scope: Scope, source: str
 ) -> tuple[Entry, tuple[Attachment, ...]]:
     """Return the entry of a message, and the files in `folder` that must be durable before it."""
     _refuse_huge(given)
@@ -31,13 +31,13 @@ def take_in(
     content, redacted = screen(content)
     calls, more = _screened(given.tool_calls, screen)
     entry = Entry(
-        timestamp=given.timestamp or stamp(now),
+        timestamp=given.timestamp or now,
         role=given.role,
         content=content,
         message_id=given.message_id or os.urandom(12).hex(),
-        source_plugin=screen(given.source or source)[0],
-        sender_id=screen(given.sender_id)[0],
-        name=screen(given.name)[0],
+        source_plugin=_word(given.source or source, screen),
+        sender_id=_word(given.sender_id, screen),
+        name=_word(given.name, screen),
         tool_calls=calls,
         tool_call_id=given.tool_call_id,
         scope=Scope.SHARED if scope is Scope.SHARED else "",
@@ -45,6 +45,11 @@ def take_in(
         redacted=tuple(dict.fromkeys((*redacted, *more))),
     )
     return entry, attachments
+
+
+def _word(given: Word, screen: Screen) -> Word:
+    """Return a name without secrets; most messages have none, and those that have are short."""
+    return screen(given)[0] if given else given
 
 
 def _screened(calls: tuple[ToolCall, ...], screen: Screen) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:

@@ -55,6 +55,11 @@ class Log:
         self.unfinished = 0
         """How many bytes at the end are no whole line."""
 
+    @property
+    def known(self) -> Known:
+        """What is known of the log since it was last looked at."""
+        return self._known
+
     def look(self) -> Known:
         """Read what was added since, and return what is known of the log now."""
         with self._lock:
@@ -136,11 +141,11 @@ class Log:
         return None
 
     def _number_of(self, message_id: str) -> int | None:
-        if not message_id or not message_id.isprintable():
-            return None
         number = self._new_ids.get(message_id)
         if number is not None or self._is_anew or not self._version:
             return number
+        if not message_id or not message_id.isprintable():
+            return None
         version, number = self._offsets.number_of(self.path, message_id)
         if version != self._version:
             raise _Gone
@@ -215,8 +220,9 @@ class Log:
                 return
             if not self._known.modified_ns and (part := self._files.part(self.path, 0, 0)):
                 self._known = replace(self._known, identity=part.identity, modified_ns=part.modified_ns)
+            known = replace(self._known, ending=digest(self._ending))
             version = self._offsets.keep(
-                self.path, self._known, self._new, version=self._version, anew=self._is_anew
+                self.path, known, self._new, version=self._version, anew=self._is_anew
             )
             if version is not None:
                 self._new, self._new_ids, self._is_anew, self._version = [], {}, False, version
@@ -275,7 +281,7 @@ class Log:
             return is_untouched
         start = max(0, known.size - _ENDING)
         before = self._files.part(self.path, start, known.size - start)
-        return before is not None and digest(before.data) == known.ending
+        return before is not None and before.data == self._ending
 
     def _take_in(self, part: Part | None) -> None:
         """Read whole lines up to the end; what follows the last newline waits for it.
@@ -341,14 +347,13 @@ class Log:
             else:
                 self._take(start, len(each), line)
             start += len(each)
-        self._advance(size, b"".join(data))
-        self._known = replace(self._known, modified_ns=0)
+        self._advance(size, data[-1] if len(data[-1]) >= _ENDING else b"".join(data), modified_ns=0)
         if len(self._new) >= _PENDING:
             self.flush()
 
-    def _advance(self, size: int, data: bytes) -> None:
+    def _advance(self, size: int, data: bytes, **seen: int) -> None:
         self._ending = (self._ending + data[-_ENDING:])[-_ENDING:]
-        self._known = replace(self._known, size=size, ending=digest(self._ending))
+        self._known = replace(self._known, size=size, **seen)
 
     def _take(self, start: int, size: int, line: Line | Foreign) -> None:
         if isinstance(line, Entry):

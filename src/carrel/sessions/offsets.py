@@ -127,11 +127,11 @@ class Offsets:
         if anew or not rows:
             self._database.rows("DELETE FROM entries WHERE path = ?", (path,))
             version = int.from_bytes(os.urandom(7)) + 1
-        for each in new:
-            self._database.rows(
-                "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?)",
-                (path, each.number, each.start, each.size, each.message_id),
-            )
+        self._database.rows(
+            "INSERT OR REPLACE INTO entries SELECT ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3 "
+            "FROM json_each(?)",
+            (path, plainjson.dumps([(o.number, o.start, o.size, o.message_id) for o in new]).decode()),
+        )
         if anew or not rows or known.size >= rows[0][1]:  # one who lags behind keeps only entries
             text = plainjson.dumps(to_builtins(known)).decode()
             self._database.rows(

@@ -1,5 +1,7 @@
 """Where the files of a session are, as the layout says, and which ids a session may have."""
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 from carrel.files import FileStore
@@ -12,6 +14,7 @@ _TAKEN = (".log", ".json", ".jsonl", ".files", ".damaged")
 """Endings that would make one session's file the other kind of file of another's."""
 
 
+@lru_cache(maxsize=1024)  # each of a session's files is asked for by it
 def valid_session(session: str) -> str:
     """Return a session's id unchanged if it can be part of a file name, and of no other session's."""
     if valid_id(session).lower().endswith(_TAKEN):

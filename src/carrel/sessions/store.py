@@ -83,7 +83,7 @@ class Sessions:
         """
         log = self._writable(session)
         spoken = [said(message) for message in messages]
-        folder, now = self.places.attachments(session), self._clock.now()
+        folder, now = self.places.attachments(session), stamp(self._clock.now())
         taken = [
             take_in(message, folder=folder, screen=self._screen, now=now, scope=scope, source=source)
             for message in spoken
@@ -91,14 +91,13 @@ class Sessions:
         entries = [entry for entry, _ in taken]
         self._store([each for _, attachments in taken for each in attachments], log, entries)
         minted = {entry.message_id for entry in entries} - {message.message_id for message in spoken}
-        added = log.add(entries, self._header(session, entries), minted=minted)
+        added = log.add(entries, self._header(session, now, entries), minted=minted)
         self._unsettled[session] = None
         return [
             Recorded(
-                message_id=entry.message_id,
+                entry=entry,
                 number=at.number,
                 is_new=at.is_new,
-                redacted=entry.redacted if at.is_new else (),
                 differs=not at.is_new and _differs(log, at.number, entry),
             )
             for entry, at in zip(entries, added, strict=True)
@@ -116,13 +115,14 @@ class Sessions:
             lines.append(Title(timestamp=now, title=self.screened(title)))
         if summary is not None:
             lines.append(Summary(timestamp=now, summary=self.screened(summary)))
-        self._writable(session).add(lines, self._header(session, ()))
+        self._writable(session).add(lines, self._header(session, now))
         self._unsettled[session] = None
 
     def compact(self, session: str, compaction: Compaction) -> None:
         """Let a summary stand for the entries up to one of them from now on; the log stays whole."""
         log = self._existing(session)
-        log.add([replace(compaction, timestamp=stamp(self._clock.now()))], self._header(session, ()))
+        now = stamp(self._clock.now())
+        log.add([replace(compaction, timestamp=now)], self._header(session, now))
         self._unsettled[session] = None
 
     def settle(self, session: str, *, in_passing: bool = False) -> tuple[Finding, ...]:
@@ -132,12 +132,13 @@ class Sessions:
         catalog is one file for all sessions, and `close` settles what waits.
         """
         log, now = self._log(session), self._clock.now()
-        if not log.look().size or self._is_others(log.look()):
+        known = log.look()
+        if not known.size or self._is_others(known):
             return ()
         self._mirrors[session], spoilt = mirror(
             log, self.places.window(session), self._mirrors.get(session), now
         )
-        row = catalog_row(self._row(session))
+        row = catalog_row(row_of(session, self.places.agent, log.known))
         if in_passing and self._may_wait(session, row):
             return (spoilt,) if spoilt else ()
         lost = update_catalog(self.places.catalog(), row, session, rebuild=self._rows, now=now)
@@ -265,11 +266,11 @@ class Sessions:
             return False
         return replace(listed[0], updated_at=row.updated_at) == row
 
-    def _header(self, session: str, entries: Sequence[Entry]) -> Header:
+    def _header(self, session: str, now: str, entries: Sequence[Entry] = ()) -> Header:
         source = entries[0].source_plugin if entries else ""
         return Header(
             id=session,
-            timestamp=stamp(self._clock.now()),
+            timestamp=now,
             agent_id=self.places.agent,
             source_plugin=source,
         )

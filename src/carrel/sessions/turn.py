@@ -148,5 +148,6 @@ def _moment(given: Any) -> str:
 
 def stamp(moment: datetime) -> str:
     """Return a moment as transcripts write it: UTC, to the millisecond."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return f"{moment.isoformat(timespec='milliseconds')[:-6]}Z"

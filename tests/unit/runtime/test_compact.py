@@ -225,7 +225,7 @@ def test_whatever_was_said_a_suffix_of_whole_turns_stays_and_the_log_stays_whole
         assert line.through == done.through == begun[1][cut - 1].number
         assert cut in [turn.start for turn in whole_turns(messages)]
         assert not [note for note in settle(messages[cut:]).notes if note.code == "unknown"] or any(
-            note.code == "unknown" for note in settle(messages).notes
+            note.code in ("unknown", "repeated") for note in settle(messages).notes
         )
         assert not own.settle("s")
         assert open_sessions(files).seen("s", scope=Scope.MAIN)[1] == placed
