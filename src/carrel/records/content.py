@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import DecodeError, json
-
+from carrel import plainjson
 from carrel.errors import UsageError
 
 Payload = Mapping[str, Any]
@@ -39,13 +38,7 @@ def named(text: str) -> str:
 
 def pack(payload: Payload, *, limit: int | None = PAYLOAD_CHARACTERS) -> str:
     """Return the JSON of a payload; what JSON cannot say is a TypeError."""
-    try:
-        text = json.encode(payload).decode()
-    except UnicodeEncodeError:
-        # Text that is not Unicode, such as a query in another encoding, must come back as it was.
-        import json as escaping  # noqa: PLC0415 - few have such text
-
-        text = escaping.dumps(payload)
+    text = plainjson.dumps(payload).decode()
     if limit is not None and len(text) > limit:
         raise RecordTooLarge("The payload of a record", len(text), limit)
     return text
@@ -53,9 +46,4 @@ def pack(payload: Payload, *, limit: int | None = PAYLOAD_CHARACTERS) -> str:
 
 def unpack(text: str) -> Payload:
     """Return the payload of a JSON."""
-    try:
-        return json.decode(text)
-    except DecodeError:
-        import json as escaping  # noqa: PLC0415 - as above
-
-        return escaping.loads(text)
+    return plainjson.loads(text)
