@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
@@ -35,11 +35,14 @@ from carrel.shelf import Shelf
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 if TYPE_CHECKING:  # what only conversations need is loaded by the first of them
+    from carrel.records.queue import Job
     from carrel.runtime.callbacks import Callbacks
     from carrel.runtime.compact import Compacted
+    from carrel.runtime.delegation import Delegation, Errands, Seat
     from carrel.runtime.loop import Event, Limits
     from carrel.runtime.model import Model, Spend
     from carrel.runtime.record import Recording, Scribe
+    from carrel.runtime.sweep import Swept
     from carrel.sessions.store import Sessions
     from carrel.sessions.turn import Sayable
     from carrel.tools.registry import Registry
@@ -72,7 +75,7 @@ class Workspace(Shelf):
         opened = open_directory(path, environ=environ, layout=layout, lower=lower)
         nobody = team and agent is None and len(opened.config.settings.agents) > 1
         chosen = AgentSettings(id=DEFAULT_AGENT) if nobody else pick_agent(opened.config.settings, agent)
-        return cls(opened.moved_to(chosen.workspace), chosen)
+        return cls(opened.moved_to(chosen.workspace), chosen, base=opened)
 
     @classmethod
     def init(
@@ -175,6 +178,12 @@ class Workspace(Shelf):
 
     def tools(self, *, session: str | None = None, scope: str = Scope.MAIN) -> "Registry":
         """Return the tools that the agent may call before this listener, in this session."""
+        from carrel.runtime.delegation import Errands  # noqa: PLC0415 - as above
+        from carrel.runtime.offline import OfflineModel  # noqa: PLC0415 - as above
+
+        return self._tools(session, scope, Errands(), OfflineModel())
+
+    def _tools(self, session: str | None, scope: str, errands: "Errands", model: "Model") -> "Registry":
         from carrel import conversing  # noqa: PLC0415 - as above
 
         return conversing.tools_of(
@@ -184,7 +193,40 @@ class Workspace(Shelf):
             session=None if session is None else valid_session(session),
             view=self._eyes(scope),
             scope=parse_scope(scope),
+            others=self._delegation(session or "", scope, errands, model).tools(),
         )
+
+    def _delegation(self, session: str, scope: str, errands: "Errands", model: "Model") -> "Delegation":
+        from carrel import conversing  # noqa: PLC0415 - as above
+
+        return conversing.delegation(
+            self,
+            session,
+            parse_scope(scope),
+            errands,
+            model,
+            seated=self._seated,
+            records=lambda: self.records,
+        )
+
+    def _seated(self, seat: "Seat") -> "Workspace":
+        """Open the workspace in which a delegate works."""
+        from carrel import conversing  # noqa: PLC0415 - as above
+
+        opened = conversing.opened_for(self, self._base, seat)
+        return Workspace(opened, seat.agent, base=self._base if seat.kind == "peer" else opened)
+
+    def sweep(self, *, model: "Model", limit: int = 100) -> "Swept":
+        """Do what waits in the queue: what agents of this workspace left for others to do."""
+        from carrel import conversing  # noqa: PLC0415 - as above
+        from carrel.runtime.delegation import Errands  # noqa: PLC0415 - as above
+
+        def delegated(job: "Job") -> Mapping[str, object]:
+            chosen = pick_agent(self._base.config.settings, str(job.payload["caller"]))
+            with Workspace(self._base.moved_to(chosen.workspace), chosen, base=self._base) as caller:
+                return caller._delegation("", Scope.SHARED, Errands(), model).work(job)
+
+        return conversing.sweep_queue(self, self.records, delegated, limit=limit)
 
     def turn(
         self,
@@ -194,26 +236,36 @@ class Workspace(Shelf):
         model: "Model | None" = None,
         scope: str = Scope.MAIN,
         source: str = "",
+        sender: str | None = None,
         limits: "Limits | None" = None,
+        errands: "Errands | None" = None,
     ) -> "AsyncGenerator[Event, None]":
-        """Hold one turn with a model, else with the offline one, and yield what happens."""
-        from carrel.runtime.desk import SessionDesk  # noqa: PLC0415 - asyncio is slow to load
-        from carrel.runtime.loop import run_turn  # noqa: PLC0415
+        """Hold one turn with a model, else with the offline one, and yield what happens.
+
+        `errands` is what a turn that is itself delegated has in common with the one that asked for it.
+        """
+        from carrel import conversing  # noqa: PLC0415 - as above
+        from carrel.runtime.delegation import ErrandDesk, Errands, hold_turn  # noqa: PLC0415
         from carrel.runtime.offline import OfflineModel  # noqa: PLC0415
 
         model = OfflineModel() if model is None else model
-        desk = SessionDesk(
+        errands = Errands(limits=limits) if errands is None else errands
+        desk = ErrandDesk(
             agent=self.agent.id,
             session=valid_session(session),
             scope=parse_scope(scope),
             callbacks=self.callbacks,
             scribe=self.scribe,
-            registry=self.tools(session=session, scope=scope),
+            registry=self._tools(session, scope, errands, model),
+            errands=errands,
+            sender_id=sender,
             preparing=lambda text: self._go_on(session, text, scope),
             model=model.name,
             source=source,
+            keep=partial(conversing.keep_result, self, self.sessions, valid_session(session)),
+            allowing=partial(conversing.allow_turn, self, session, model.name),
         )
-        return run_turn(desk, model, Message("user", message), limits=limits)
+        return hold_turn(desk, model, Message("user", message))
 
     def compact(self, session: str, *, scope: str = Scope.MAIN) -> "Compacted":
         """Let a summary stand for all but the last turns of a session; its log stays whole."""

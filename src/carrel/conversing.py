@@ -1,19 +1,32 @@
 """What a workspace needs to hold conversations, put together; loaded by the first that does."""
 
+import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from socket import gethostname
+
+from msgspec.structs import replace
 
 from carrel.errors import CarrelError
 from carrel.files import FileStore
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
 from carrel.findings import Finding
-from carrel.opening import Places
-from carrel.records import Records
+from carrel.opening import Opened, Places, open_files, time_zone
+from carrel.records import Payload, Records
+from carrel.records.queue import Job
+from carrel.records.usage import Purpose
 from carrel.runtime.callbacks import Callbacks, TurnEnded
 from carrel.runtime.compact import Compacted, Compactor
-from carrel.runtime.model import Reply
+from carrel.runtime.delegation import KIND, Delegation, Errands, Host, Seat, root_of
+from carrel.runtime.large import Kept, keep_large
+from carrel.runtime.model import Model, Reply
+from carrel.runtime.models import pick_model
+from carrel.runtime.prices import FREE, price_of
 from carrel.runtime.record import Scribe
+from carrel.runtime.spending import Allowance, Caps, check
+from carrel.runtime.sweep import Swept, sweep
 from carrel.runtime.toolbox import Toolbox
 from carrel.runtime.view import View
 from carrel.screen.secrets import redact_value
@@ -23,7 +36,7 @@ from carrel.sessions.offsets import Offsets
 from carrel.sessions.places import SessionPlaces, places_of
 from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
-from carrel.tools.registry import Registry
+from carrel.tools.registry import Registry, Tool
 from carrel.workspace.scope import HiddenByScope, Scope
 
 LOOKED_OVER = 100
@@ -65,8 +78,9 @@ def tools_of(
     session: str | None,
     view: View,
     scope: Scope,
+    others: tuple[Tool, ...] = (),
 ) -> Registry:
-    """Return the tools of a workspace's agent before one listener."""
+    """Return the tools of a workspace's agent before one listener, and `others` beside them."""
     return Toolbox(
         ground=shelf.assembler.ground,
         files=shelf.files,
@@ -77,7 +91,78 @@ def tools_of(
         records=records,
         sessions=sessions,
         session=session,
+        others=others,
     ).registry()
+
+
+def delegation(
+    shelf: Shelf,
+    session: str,
+    scope: Scope,
+    errands: Errands,
+    model: Model,
+    *,
+    seated: Callable[[Seat], AbstractContextManager[Host]],
+    records: Callable[[], Records],
+) -> Delegation:
+    """Return how an agent has others work for it, with its own model where they have none of their own."""
+    return Delegation(
+        ground=shelf.assembler.ground,
+        session=session,
+        scope=scope,
+        trusted=shelf.config.trusted,
+        errands=errands,
+        open=seated,
+        models=lambda name: pick_model(name, environ=os.environ) if name else model,
+        queued=lambda: records().queue,
+    )
+
+
+def opened_for(shelf: Shelf, base: Opened, seat: Seat) -> Opened:
+    """Return the directory in which a delegate works: a peer's, its caller's, or one for it alone."""
+    if seat.kind == "peer":
+        return base.moved_to(seat.agent.workspace)
+    if seat.kind == "inherited":
+        return replace(base, root=shelf.root, files=shelf.files)
+    root, config = root_of(shelf.root, seat), base.config
+    settings = replace(config.settings, agents=(seat.agent,), layout="carrel")
+    config = replace(config, settings=settings, origins={**config.origins, "layout": "delegation"})
+    return replace(base, root=root, files=open_files(root), config=config, manifest=None, lower=None)
+
+
+def sweep_queue(shelf: Shelf, records: Records, delegated: Callable[[Job], Payload], *, limit: int) -> Swept:
+    """Do what waits in a workspace's queue."""
+    worker = f"{gethostname()}:{os.getpid()}"
+    return sweep(records, {KIND: delegated}, worker=worker, now=shelf.config.clock.now, limit=limit)
+
+
+def keep_result(shelf: Shelf, sessions: Sessions, session: str, text: str) -> Kept:
+    """Store a tool's result that is too large beside the session, and return what is shown of it."""
+    return keep_large(
+        text,
+        files=shelf.files,
+        folder=sessions.places.attachments(session),
+        count=shelf.counts.count,
+        screen=sessions.screened,
+    )
+
+
+def allow(shelf: Shelf, session: str | None, purpose: Purpose) -> Allowance:
+    """Say whether the agent may spend more; a turn beyond a cap is refused.
+
+    Where there is a cap, records that cannot be read are an error: nobody knows what was spent.
+    """
+    settings = shelf.config.settings
+    caps = Caps(per_day=settings.spending.per_day, per_session=settings.spending.per_session)
+    if caps == Caps():
+        return Allowance()
+    now = shelf.config.clock.now().astimezone(time_zone(settings.time_zone))
+    return check(shelf.records.usage, caps, agent=shelf.agent.id, session=session, now=now, purpose=purpose)
+
+
+def allow_turn(shelf: Shelf, session: str, model: str) -> tuple[Finding, ...]:
+    """Refuse a turn beyond a cap, unless its model costs nothing."""
+    return () if price_of(model) == FREE else allow(shelf, session, "turn").findings
 
 
 def ended_turn(sessions: Sessions, agent: str, session: str, scope: Scope) -> TurnEnded:

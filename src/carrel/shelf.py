@@ -44,7 +44,9 @@ class Shelf(ABC):
     Opening executes nothing and writes nothing into the directory.
     """
 
-    def __init__(self, opened: Opened, agent: AgentSettings) -> None:
+    def __init__(self, opened: Opened, agent: AgentSettings, *, base: Opened | None = None) -> None:
+        self._base = opened if base is None else base
+        """The directory before the agent's own was taken instead."""
         self.root = opened.root
         self.files = opened.files
         self.config = opened.config

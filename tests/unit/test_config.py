@@ -356,7 +356,13 @@ def test_else_they_are_where_the_platform_keeps_them(monkeypatch, variables) -> 
 
 def documented(schema: dict, prefix: str = ""):
     """Say what the reference must say of each key, by the schema."""
-    words = {"string": "text", "integer": "number", "boolean": "true or false", "array": "list of texts"}
+    words = {
+        "string": "text",
+        "integer": "number",
+        "number": "number",
+        "boolean": "true or false",
+        "array": "list of texts",
+    }
     for name, rules in schema["properties"].items():
         inner = rules if "properties" in rules else rules.get("items", {})
         if name != name.lower():

@@ -28,7 +28,7 @@ def _table_schema(table: Table) -> dict[str, object]:
 
 def _field_schema(spec: Spec) -> dict[str, object]:
     schema, about = _kind_schema(spec), spec.about
-    if spec.kind is int:
+    if spec.kind in (int, float):
         schema |= {"minimum": about.least, "maximum": LARGEST}
     if about.pattern:
         schema["pattern"] = about.pattern
@@ -50,5 +50,5 @@ def _kind_schema(spec: Spec) -> dict[str, object]:
         return {"type": ["array", "null"], "items": items}
     if get_origin(kind) is Literal:
         return {"enum": [*get_args(kind), None]}
-    name = {str: "string", int: "integer", bool: "boolean"}[kind]
+    name = {str: "string", int: "integer", float: "number", bool: "boolean"}[kind]
     return {"type": name if spec.is_required else [name, "null"]}

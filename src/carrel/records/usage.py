@@ -51,8 +51,8 @@ class Usage(Protocol):
         """
         ...
 
-    def last(self, agent: str, session: str) -> Spent | None:
-        """Return what was added last for a session."""
+    def last(self, agent: str, session: str, *, purpose: Purpose | None = None) -> Spent | None:
+        """Return what was added last for a session, by turns or by background work where that is asked."""
         ...
 
     def total(

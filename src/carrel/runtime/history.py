@@ -1,5 +1,6 @@
 """The history of a session as the next call takes it: a summary, if there is one, and what was said since."""
 
+from carrel.runtime.large import clip_old
 from carrel.sessions.message import Message
 from carrel.sessions.store import Sessions
 from carrel.workspace.scope import Scope
@@ -18,6 +19,7 @@ def history_of(sessions: Sessions, session: str, *, scope: Scope, message: str |
     last = messages[-1] if messages else None
     if last is not None and last.role == "user" and message and last.content == sessions.screened(message):
         messages.pop()
+    messages = [*clip_old(messages)]
     if compaction is not None:
         messages.insert(0, Message("user", f"{SUMMARY}\n\n{compaction.summary}"))
     return tuple(messages)

@@ -12,6 +12,7 @@ from carrel.findings import Finding
 from carrel.records import Records
 from carrel.records.usage import Spent
 from carrel.runtime.model import Spend
+from carrel.runtime.prices import cost_of
 from carrel.sessions.account import Recorded
 from carrel.sessions.store import Sessions
 from carrel.sessions.turn import BadMessage, Sayable, stamp
@@ -25,6 +26,8 @@ class Recording(Struct, frozen=True, kw_only=True):
 
     messages: tuple[Recorded, ...]
     is_ended: bool = False
+    spent: Spent | None = None
+    """What the call took that the last of them answers, where the provider told."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -59,14 +62,16 @@ class Scribe(Struct, frozen=True, kw_only=True):
             raise BadMessage("is to stand in a list")
         recorded = self.sessions.record(session, messages, scope=scope, source=source)
         findings = list(_remarks(recorded))
-        if spend is not None and recorded:
-            findings += self._attempt(lambda: self._spent(session, recorded[-1], spend, model))
+        spent = self._spent(session, spend, model) if spend is not None and recorded else None
+        if spent is not None:
+            turn = recorded[-1].message_id
+            findings += self._attempt(lambda: self.records().usage.add(spent, turn=turn))
         is_ended = bool(recorded) and recorded[-1].ends_turn and recorded[-1].is_new
         if is_ended:
             findings += self._attempt(lambda: self.sessions.settle(session, in_passing=True))
             if self.events:
                 findings += self._attempt(lambda: self._tell(session, recorded[-1]))
-        return Recording(messages=tuple(recorded), is_ended=is_ended, findings=tuple(findings))
+        return Recording(messages=tuple(recorded), is_ended=is_ended, spent=spent, findings=tuple(findings))
 
     def _attempt(self, work: Work) -> tuple[Finding, ...]:
         try:
@@ -74,8 +79,8 @@ class Scribe(Struct, frozen=True, kw_only=True):
         except CarrelError as error:
             return (Finding(code=error.code, message=error.message, hint=error.hint),)
 
-    def _spent(self, session: str, last: Recorded, spend: Spend, model: str) -> None:
-        spent = Spent(
+    def _spent(self, session: str, spend: Spend, model: str) -> Spent:
+        return Spent(
             agent=self.agent,
             session=session,
             model=model or self.model,
@@ -83,8 +88,8 @@ class Scribe(Struct, frozen=True, kw_only=True):
             input=spend.input,
             cached=spend.cached,
             output=spend.output,
+            cost=cost_of(model or self.model, spend),
         )
-        self.records().usage.add(spent, turn=last.message_id)
 
     def _tell(self, session: str, last: Recorded) -> None:
         line = {

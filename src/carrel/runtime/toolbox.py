@@ -16,7 +16,7 @@ from carrel.sessions import account
 from carrel.sessions.placed import Placed
 from carrel.sessions.search import search
 from carrel.sessions.store import Sessions, UnknownSession
-from carrel.tools.access import SETTINGS, access_for
+from carrel.tools.access import SETTINGS, access_for, is_result
 from carrel.tools.files import file_tools
 from carrel.tools.registry import Registry, Tool
 from carrel.tools.self_report import Sources, looking, self_report_tools
@@ -41,11 +41,13 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     records: Callable[[], Records]
     sessions: Sessions
     session: str | None = None
+    others: tuple[Tool, ...] = ()
+    """What the application adds."""
 
     def registry(self) -> Registry:
         """Return the tools that the agent may call."""
         agents = (self.ground.agent, *self.ground.settings.agents)
-        access = access_for(self._reach(), self.ground.layout, agents)
+        access = access_for(self._reach(), self.ground.layout, agents, self._results)
         tools: list[Tool] = [
             *file_tools(access),
             *skill_tools(self._skills, access),
@@ -53,6 +55,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         ]
         if self.files.stamps([self.sessions.places.folder]) != [None]:
             tools += session_log_tools(_OwnLogs(self.sessions, self.scope, self.session))
+        tools += self.others
         if self.scope is Scope.SHARED:
             # What a stranger says to an agent must not become what the agent is told from then on.
             tools = [tool for tool in tools if not tool.writes]
@@ -61,8 +64,13 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     def _reach(self) -> "_Reach":
         """Return the files as this listener may see them: strangers not what is kept out of the prompt."""
         if self.scope is Scope.MAIN:
-            return _Reach(self.files, self.view)
-        return _Reach(self.files, self.view, find_rules(self.ground.documents.reading()))
+            return _Reach(self.files, self.view, self._results)
+        return _Reach(self.files, self.view, self._results, find_rules(self.ground.documents.reading()))
+
+    @property
+    def _results(self) -> str:
+        """The folder of the current session's large results."""
+        return self.sessions.places.attachments(self.session) if self.session else ""
 
     def _skills(self) -> roster.Skills:
         return roster.skills_of(self.ground, self.ground.documents.reading(), self.scope)
@@ -92,9 +100,15 @@ class _Reach(Struct, frozen=True):
 
     files: FileStore
     view: View
+    results: str = ""
     ignored: Callable[[str], bool] | None = None
 
     def read(self, path: str) -> Content | None:
+        if is_result(path, self.results):
+            content = self.files.read(path)
+            # A link in its place, or one more name of another file, is judged like any other.
+            if content is None or (content.target == path and content.links <= 1):
+                return content
         content = fetch(self.files, path, view=self.view)
         if content is not None and (self._is_kept(path) or self._is_kept(content.target)):
             raise HiddenByScope(path)

@@ -110,6 +110,18 @@ class BudgetSettings(Struct, frozen=True, kw_only=True):
     recall_hits: Annotated[int, About("Most hits that recall puts into the context.")] = 20
 
 
+class SpendingSettings(Struct, frozen=True, kw_only=True):
+    """How much models may cost, in US dollars; background work stops at 80 % of a limit."""
+
+    per_day: Annotated[
+        float | None,
+        About("Most that all agents may spend in a day of `time_zone`; else no limit.", sensitive=True),
+    ] = None
+    per_session: Annotated[
+        float | None, About("Most that one session may spend; else no limit.", sensitive=True)
+    ] = None
+
+
 class OverlaySettings(Struct, frozen=True, kw_only=True):
     """How a file is looked up in two layers."""
 
@@ -205,6 +217,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     user: UserSettings = UserSettings()
     model: Annotated[ModelSettings, About(shorthand="name")] = ModelSettings()
     budgets: BudgetSettings = BudgetSettings()
+    spending: SpendingSettings = SpendingSettings()
     overlay: OverlaySettings = OverlaySettings()
     transcripts: TranscriptSettings = TranscriptSettings()
     agents: Annotated[tuple[AgentSettings, ...], About("The agents.")] = ()

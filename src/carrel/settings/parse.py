@@ -21,7 +21,7 @@ from carrel.settings import (
     specs,
 )
 
-_EXPECTED: dict[object, str] = {str: "text", int: "a whole number", bool: "true or false"}
+_EXPECTED: dict[object, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 _NAMES: dict[type, str] = {int: "a number", list: "a list", dict: "a table"}
 _LONGEST_SHOWN = 60
 
@@ -114,6 +114,8 @@ class _Reading:
         problem = _problem(spec, value)
         if problem:
             raise self._error(key, problem, place, spec.about.hint)
+        if spec.kind is float:
+            return float(cast("int | float", value))
         return tuple(cast("list[str]", value)) if isinstance(value, list) else value
 
     def _error(self, key: Key, problem: str, place: plainyaml.Place, hint: str = "") -> BadSetting:
@@ -133,11 +135,12 @@ def _problem(spec: Spec, value: object) -> str:
         texts = cast("list[object]", value) if isinstance(value, list) else [None]
         odd = any(type(text) is not str or not _is_clean(text) for text in texts)
         return f"must be a list of texts, not {_shown(cast('object', value))}" if odd else ""
-    if type(value) is not kind:  # not isinstance: True is no number
+    kinds = (int, float) if kind is float else (kind,)
+    if type(value) not in kinds:  # not isinstance: True is no number
         return f"must be {_EXPECTED[kind]}, not {_shown(value)}"
     if isinstance(value, str):
         return _text_problem(about, value)
-    if isinstance(value, int) and kind is int and not about.least <= value <= LARGEST:
+    if isinstance(value, int | float) and kind is not bool and not about.least <= value <= LARGEST:
         return f"must be {about.least} to {LARGEST}"
     return ""
 

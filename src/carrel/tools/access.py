@@ -1,5 +1,6 @@
 """What tools may touch: files through a door that knows the scope, and of those not every one."""
 
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Literal, Protocol
@@ -22,6 +23,7 @@ SETTINGS = frozenset(("carrel.yaml", MANIFEST_FILE, IGNORE_FILE))
 """Files that decide what an agent is, may do and is told."""
 
 _NOTEBOOK = "memory.md"
+_RESULT = re.compile(r"[0-9a-f]{32}\.txt")
 
 Kept = Literal["transcript", "settings", "own"]
 
@@ -73,6 +75,8 @@ class Access(Struct, frozen=True, kw_only=True):
 
     reach: Reach
     transcripts: tuple[str, ...] = TRANSCRIPTS
+    results: str = ""
+    """The folder of the current session's large results, which may be read by their full names."""
 
     def read(self, path: str) -> Content:
         """Return a file that a tool may read."""
@@ -95,7 +99,7 @@ class Access(Struct, frozen=True, kw_only=True):
         kept = self.kept(target)
         if kept is None or (verb != "change" and kept == "settings"):
             return
-        if verb == "read" and _is_notebook(target):
+        if verb == "read" and (_is_notebook(target) or is_result(target, self.results)):
             return
         raise NotForTools(path, kept, verb)
 
@@ -121,14 +125,20 @@ class Access(Struct, frozen=True, kw_only=True):
         return rest
 
 
-def access_for(reach: Reach, layout: Layout, agents: Iterable[AgentSettings]) -> Access:
+def access_for(reach: Reach, layout: Layout, agents: Iterable[AgentSettings], results: str = "") -> Access:
     """Return what tools may touch, wherever the layout and the settings keep the transcripts of any agent."""
     places = (layout.sessions.log, layout.sessions.window, layout.sessions.events)
     folders = [place.partition("/")[0] for place in places if "/" in place]
     for agent in agents:
         with suppress(BadPath):  # outside of the workspace, where no tool reaches
             folders.append(clean(agent.transcripts_dir or ""))
-    return Access(reach=reach, transcripts=tuple(dict.fromkeys(folders)))
+    return Access(reach=reach, transcripts=tuple(dict.fromkeys(folders)), results=results)
+
+
+def is_result(path: str, folder: str) -> bool:
+    """Tell whether a path is that of a large result in a session's folder; without one, none is."""
+    above, _, name = path.rpartition("/")
+    return bool(folder) and above == folder and _RESULT.fullmatch(name) is not None
 
 
 def text_of(path: str, content: Content) -> str:

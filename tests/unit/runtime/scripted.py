@@ -64,6 +64,9 @@ class PlainDesk:
         """The conversation as it is recorded."""
         return [message for written in self.written for message in written.messages]
 
+    def allow(self) -> None:
+        """Anything may be spent."""
+
     def record(
         self, messages: Sequence[Message], *, spend: Spend | None = None, finish: Outcome = "stop"
     ) -> tuple[Finding, ...]:

@@ -11,7 +11,7 @@ from carrel.records.usage import Purpose, Spent, Total, believable
 
 _COLUMNS = "agent, session, model, at, input, cached, output, cost, purpose"
 _ADD = f"INSERT INTO usage (turn, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-_LAST = f"SELECT {_COLUMNS} FROM usage WHERE agent = ? AND session = ? ORDER BY id DESC LIMIT 1"
+_LAST = f"SELECT {_COLUMNS} FROM usage WHERE "
 _TOTAL = """
     SELECT count(*), coalesce(sum(input), 0), coalesce(sum(cached), 0), coalesce(sum(output), 0),
         sum(cost), count(*) - count(cost)
@@ -41,12 +41,15 @@ class SqliteUsage:
         )
         self._database.rows(_ADD, values)
 
-    def last(self, agent: str, session: str) -> Spent | None:
+    def last(self, agent: str, session: str, *, purpose: Purpose | None = None) -> Spent | None:
         """Return what was added last for a session."""
-        rows = self._database.rows(_LAST, (from_text(agent), from_text(session)))
+        which, values = where(
+            ("agent = ?", from_text(agent)), ("session = ?", from_text(session)), ("purpose = ?", purpose)
+        )
+        rows = self._database.rows(f"{_LAST}{which} ORDER BY id DESC LIMIT 1", values)
         if not rows:
             return None
-        owner, place, model, at, every, cached, output, cost, purpose = rows[0]
+        owner, place, model, at, every, cached, output, cost, kind = rows[0]
         return Spent(
             agent=to_text(owner),
             session=to_text(place),
@@ -56,7 +59,7 @@ class SqliteUsage:
             cached=cached,
             output=output,
             cost=cost,
-            purpose=purpose,
+            purpose=kind,
         )
 
     def total(

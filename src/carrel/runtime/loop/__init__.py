@@ -72,6 +72,10 @@ class Desk(Protocol):
         """Who wants to be told of turns."""
         ...
 
+    def allow(self) -> None:
+        """Refuse a call of the model where no more may be spent."""
+        ...
+
     def record(
         self, messages: Sequence[Message], *, spend: Spend | None = None, finish: Outcome = "stop"
     ) -> Sequence[Finding]:
@@ -161,6 +165,7 @@ class _Turn:
         """Yield what happens; however it ends, the record is whole when this returns."""
         if self._limits.timeout is not None:
             self._deadline = asyncio.get_running_loop().time() + self._limits.timeout
+        await in_thread(self._desk.allow)  # before anything is recorded
         try:
             await self._write([self._message])
             await self._begin()
@@ -177,6 +182,8 @@ class _Turn:
                     yield CallStarted(call)
                     answer = await self._run(call)
                     yield CallEnded(call, answer.text, answer.failed)
+                if outcome is None:
+                    await in_thread(self._desk.allow)
             yield await self._end(outcome)
         except BaseException as error:
             await self._wind_up(error)

@@ -1,0 +1,97 @@
+"""The worker: takes what is due from the queue, does it, and says how it went.
+
+A job is done at least once: a worker that dies leaves a lease that ends, and the next one takes the job
+again. So each kind of work must be such that doing it again adds nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Literal
+
+from msgspec import Struct
+
+from carrel.errors import CarrelError, NotFound, Refused, UsageError
+from carrel.records import Payload, Records
+from carrel.records.queue import Job, LeaseLost
+
+Work = Callable[[Job], Payload | None]
+"""Does one job and returns what is to be kept of it; what it raises is kept instead."""
+
+LEASE = timedelta(minutes=20)
+"""Longer than any job may take: nobody else takes it meanwhile."""
+
+ATTEMPTS = 5
+FIRST_WAIT = timedelta(seconds=30)
+LONGEST_WAIT = timedelta(hours=1)
+
+_HOPELESS = (UsageError, NotFound, Refused)
+
+_Outcome = Literal["done", "failed", "retrying", "lost"]
+
+
+class Swept(Struct, frozen=True, kw_only=True):
+    """How many jobs are done now, given up, or to be tried again later, and how many of any kind are left."""
+
+    done: int = 0
+    failed: int = 0
+    retrying: int = 0
+    left: int = 0
+
+
+def sweep(
+    records: Records,
+    work: Mapping[str, Work],
+    *,
+    worker: str,
+    now: Callable[[], datetime],
+    limit: int = 100,
+    lease: timedelta = LEASE,
+) -> Swept:
+    """Do the jobs of these kinds that are due, at most so many, in the order in which they were put."""
+    outcomes: list[_Outcome] = []
+    while len(outcomes) < limit:
+        job = records.queue.take(tuple(work), now=now(), lease=lease, worker=worker)
+        if job is None:
+            break
+        outcomes.append(_attempt(records, job, work[job.kind], now))
+    counts = records.queue.counts()
+    return Swept(
+        done=outcomes.count("done"),
+        failed=outcomes.count("failed"),
+        retrying=outcomes.count("retrying"),
+        left=counts["waiting"] + counts["running"],
+    )
+
+
+def retry_at(job: Job, now: datetime) -> datetime | None:
+    """Return when a job that went wrong is tried again: each time twice as late, and at last never."""
+    if job.attempts >= ATTEMPTS:
+        return None
+    return now + min(FIRST_WAIT * 2 ** (job.attempts - 1), LONGEST_WAIT)
+
+
+def _attempt(records: Records, job: Job, work: Work, now: Callable[[], datetime]) -> _Outcome:
+    """Do one job; of what it raises only an interruption goes further."""
+    try:
+        if job.attempts > ATTEMPTS:  # it was begun that often and never ended: it kills its worker
+            records.queue.fail(job, f"Begun {ATTEMPTS} times and never ended.", retry_at=None)
+            return "failed"
+        try:
+            result = work(job)
+        except CarrelError as error:
+            later = None if _is_hopeless(error) else retry_at(job, now())
+            records.queue.fail(job, f"{error.code}: {error.message}", retry_at=later)
+        except Exception as error:  # noqa: BLE001 - one broken job must not keep the others from being done
+            later = retry_at(job, now())
+            records.queue.fail(job, f"{type(error).__name__}: {error}", retry_at=later)
+        else:
+            records.queue.finish(job, result)
+            return "done"
+    except LeaseLost:  # it took too long, and somebody else does it now
+        return "lost"
+    return "failed" if later is None else "retrying"
+
+
+def _is_hopeless(error: CarrelError) -> bool:
+    """Tell whether it would go the same way again, by the error or by the one that it passes on."""
+    return isinstance(error, _HOPELESS) or isinstance(error.__cause__, _HOPELESS)

@@ -1,0 +1,195 @@
+"""Caps on spending, and how far a provider's figures are believed."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from carrel.errors import Refused
+from carrel.records.sqlite import SqliteRecords
+from carrel.records.usage import Spent
+from carrel.runtime.model import Spend
+from carrel.runtime.spending import Allowance, Caps, SpendingCap, anchored, check
+
+NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
+DAY = Caps(per_day=5.0)
+SESSION = Caps(per_session=1.0)
+
+
+@pytest.fixture
+def usage():
+    records = SqliteRecords()
+    yield records.usage
+    records.close()
+
+
+def spend(usage, cost, *, turn="t1", agent="kate", session="s1", at=NOW):
+    spent = Spent(agent=agent, session=session, model="gpt-5", at=at, input=10, cached=0, output=1, cost=cost)
+    usage.add(spent, turn=turn)
+
+
+def ask(usage, caps, *, purpose="turn", session="s1", now=NOW):
+    return check(usage, caps, agent="kate", session=session, now=now, purpose=purpose)
+
+
+# -------------------------------------------------------------------------------------------------------- caps
+
+
+def test_without_caps_everything_is_allowed(usage):
+    spend(usage, 1_000.0)
+    assert ask(usage, Caps()) == Allowance()
+    assert ask(usage, Caps(), purpose="background") == Allowance()
+
+
+def test_below_its_cap_a_turn_is_allowed_and_nothing_is_said(usage):
+    spend(usage, 4.99)
+    assert ask(usage, DAY) == Allowance()
+
+
+def test_at_its_cap_a_turn_is_refused_with_the_figures_and_when_it_resets(usage):
+    spend(usage, 5.125)
+    with pytest.raises(SpendingCap) as caught:
+        ask(usage, DAY)
+    error = caught.value
+    assert isinstance(error, Refused)
+    assert (error.code, error.span, error.cap, error.spent) == ("spending_cap", "day", 5.0, 5.125)
+    assert error.resets == datetime(2026, 4, 25, tzinfo=UTC)
+    assert error.message == (
+        "The spending cap of $5.00 a day is reached: $5.12 was spent today. It resets at 2026-04-25 00:00 UTC."
+    )
+    assert "spending.per_day" in error.hint
+
+
+def test_a_cap_is_reached_by_many_small_sums_that_add_up_to_it(usage):
+    for number in range(50):
+        spend(usage, 0.1, turn=f"t{number}")
+    with pytest.raises(SpendingCap):
+        ask(usage, DAY)
+
+
+def test_a_session_at_its_cap_does_not_reset_and_others_go_on(usage):
+    spend(usage, 1.0)
+    with pytest.raises(SpendingCap) as caught:
+        ask(usage, SESSION)
+    assert (caught.value.span, caught.value.resets) == ("session", None)
+    assert "new session" in caught.value.hint
+    assert ask(usage, SESSION, session="s2").allowed
+
+
+def test_the_same_session_id_of_another_agent_is_another_session(usage):
+    spend(usage, 9.0, agent="ana")
+    assert ask(usage, SESSION).allowed
+
+
+def test_a_day_is_the_whole_workspaces_whichever_agent_spent(usage):
+    spend(usage, 3.0)
+    spend(usage, 3.0, agent="ana", session="s9")
+    with pytest.raises(SpendingCap):
+        ask(usage, DAY)
+
+
+def test_a_day_begins_at_midnight_where_the_workspace_is(usage):
+    bogota = ZoneInfo("America/Bogota")
+    now = datetime(2026, 4, 24, 3, tzinfo=UTC).astimezone(bogota)  # still the 23rd there
+    spend(usage, 6.0, at=datetime(2026, 4, 23, 4, tzinfo=UTC))  # the 22nd
+    assert ask(usage, DAY, now=now).allowed
+    spend(usage, 6.0, turn="t2", at=datetime(2026, 4, 23, 6, tzinfo=UTC))
+    with pytest.raises(SpendingCap) as caught:
+        ask(usage, DAY, now=now)
+    assert caught.value.resets == datetime(2026, 4, 24, 5, tzinfo=UTC)
+    assert ask(usage, DAY, now=now + timedelta(hours=2)).allowed
+
+
+def test_background_work_stops_first_and_says_so(usage):
+    spend(usage, 4.0)
+    assert ask(usage, DAY).allowed
+    background = ask(usage, DAY, purpose="background")
+    assert not background.allowed
+    (found,) = background.findings
+    assert found.code == "background_stopped"
+    assert "$4.00 of the $5.00 a day" in found.message
+    assert "80%" in found.message
+
+
+def test_background_work_goes_on_below_that(usage):
+    spend(usage, 3.99)
+    assert ask(usage, DAY, purpose="background") == Allowance()
+
+
+def test_a_share_that_no_float_is_stops_it_too(usage):
+    spend(usage, 0.08)
+    assert not ask(usage, Caps(per_day=0.1), purpose="background").allowed
+
+
+def test_background_work_beyond_a_cap_is_stopped_and_not_raised(usage):
+    spend(usage, 50.0)
+    both = ask(usage, Caps(per_day=5.0, per_session=1.0), purpose="background")
+    assert not both.allowed
+    assert len(both.findings) == 2
+
+
+def test_background_work_of_no_session_knows_only_the_day(usage):
+    spend(usage, 50.0)
+    assert ask(usage, SESSION, session=None, purpose="background").allowed
+
+
+def test_a_cap_of_nothing_allows_nothing(usage):
+    with pytest.raises(SpendingCap, match=r"\$0\.00 a day"):
+        ask(usage, Caps(per_day=0.0))
+
+
+def test_calls_without_a_price_are_not_counted_and_that_is_said(usage):
+    spend(usage, None)
+    spend(usage, 1.0, turn="t2")
+    allowance = ask(usage, DAY)
+    assert allowance.allowed
+    assert [found.code for found in allowance.findings] == ["spending_unknown"]
+    assert "1 call has no known price" in allowance.findings[0].message
+    spend(usage, None, turn="t3")
+    spend(usage, 9.0, turn="t4")
+    with pytest.raises(SpendingCap, match="2 calls have no known price"):
+        ask(usage, DAY)
+
+
+# --------------------------------------------------------------------------------------------------- anchoring
+
+
+def test_without_a_report_our_own_count_stands():
+    assert anchored(None, 0, 900).tokens == 900
+    assert anchored(None, 500, 900).tokens == 900
+    assert anchored(Spend(input=700), 0, 900).tokens == 900
+
+
+def test_what_was_added_since_is_added_to_what_the_provider_reported():
+    found = anchored(Spend(input=1_200), 1_000, 1_350)
+    assert (found.tokens, found.finding) == (1_550, None)
+
+
+def test_a_history_that_shrank_is_taken_off_and_never_below_nothing():
+    assert anchored(Spend(input=1_200), 1_000, 400).tokens == 600
+    assert anchored(Spend(input=300), 1_000, 100).tokens == 0
+
+
+@pytest.mark.parametrize("reported", [0, 249, 4_001, 10**9])
+def test_a_report_that_cannot_be_true_is_left_aside_and_named(reported):
+    found = anchored(Spend(input=reported), 1_000, 1_100)
+    assert found.tokens == 1_100
+    assert found.finding is not None
+    assert found.finding.code == "usage_doubtful"
+    assert f"{reported:,}" in found.finding.message
+
+
+@pytest.mark.parametrize("reported", [250, 4_000])
+def test_a_tokenizer_that_differs_is_no_lie(reported):
+    assert anchored(Spend(input=reported), 1_000, 1_000).finding is None
+
+
+whole = st.integers(-10, 10**12)
+
+
+@given(reported=whole, last=whole, counted=whole)
+def test_whatever_is_reported_the_estimate_is_near_to_one_of_both(reported, last, counted):
+    tokens = anchored(Spend(input=reported), last, counted).tokens
+    assert 0 <= tokens <= max(0, counted) + 3 * max(0, last)
