@@ -1,8 +1,9 @@
 """The composition root: settings, files, records and engine put together as a Workspace."""
 
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
@@ -14,11 +15,13 @@ from carrel.context.compare import Comparison, NothingToCompare, compare, recoll
 from carrel.context.explain import Explanation, explain
 from carrel.context.inputs import Inputs
 from carrel.context.report import Report
+from carrel.errors import CarrelError
 from carrel.files.paths import clean
 from carrel.findings import Finding
 from carrel.making import Made
 from carrel.opening import (
     DEFAULT_AGENT,
+    Opened,
     find_workspace,
     open_directory,
     pick_agent,
@@ -27,7 +30,7 @@ from carrel.opening import (
 )
 from carrel.records.database import DatabaseUnavailable, NewerFormat
 from carrel.runtime.health import Health, examine, missing_files, visible_to
-from carrel.runtime.prepare import prepare, preview, records_unavailable
+from carrel.runtime.prepare import preview, records_unavailable
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
 from carrel.settings import AgentSettings
@@ -35,13 +38,12 @@ from carrel.shelf import Shelf
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 if TYPE_CHECKING:  # what only conversations need is loaded by the first of them
-    from carrel.records.queue import Job
+    from carrel.conversing import Conversations
     from carrel.runtime.callbacks import Callbacks
     from carrel.runtime.compact import Compacted
-    from carrel.runtime.delegation import Delegation, Errands, Seat
     from carrel.runtime.loop import Event, Limits
     from carrel.runtime.model import Model, Spend
-    from carrel.runtime.record import Recording, Scribe
+    from carrel.runtime.record import Recording
     from carrel.runtime.sweep import Swept
     from carrel.sessions.store import Sessions
     from carrel.sessions.turn import Sayable
@@ -103,11 +105,23 @@ class Workspace(Shelf):
         making.approve(path, environ=os.environ if environ is None else environ)
 
     @cached_property
+    def conversations(self) -> "Conversations":
+        """What the agent hears and says; loaded by the first conversation."""
+        from carrel.conversing import Conversations  # noqa: PLC0415 - a report does not pay for it
+
+        return Conversations(
+            self,
+            self.callbacks,
+            places=self._places,
+            base=self._base,
+            inputs=self._inputs,
+            reopen=_reopen,
+        )
+
+    @property
     def sessions(self) -> "Sessions":
         """The agent's sessions, for its owner: it hides nothing."""
-        from carrel import conversing  # noqa: PLC0415 - a report does not pay for it
-
-        return conversing.open_sessions(self, self._places)
+        return self.conversations.sessions
 
     @cached_property
     def callbacks(self) -> "Callbacks":
@@ -115,13 +129,6 @@ class Workspace(Shelf):
         from carrel.runtime.callbacks import Callbacks  # noqa: PLC0415 - for conversations only
 
         return Callbacks()
-
-    @cached_property
-    def scribe(self) -> "Scribe":
-        """Who writes down what the agent hears and says."""
-        from carrel import conversing  # noqa: PLC0415 - as above
-
-        return conversing.open_scribe(self, self.sessions, lambda: self.records)
 
     def assemble(
         self,
@@ -133,7 +140,7 @@ class Workspace(Shelf):
         """Return what a model would read now, with the account of it, and record nothing."""
         inputs = self._inputs(session, query, scope)
         records = self.records if session and self._has_records() else None
-        return preview(self.assembler, records, inputs, budget=budget)
+        return preview(self.assembler, records, inputs, budget=budget).assembly
 
     def prepare(
         self,
@@ -147,14 +154,15 @@ class Workspace(Shelf):
         """Return the context for a call that will be made: it is remembered, and the session is frozen.
 
         Record the user's message first, so that it is durable before the model is called: it is not shown
-        twice. Callbacks that fail are warnings of the report.
+        twice. A history that fills the window is compacted. Callbacks that fail are warnings of the report.
         """
         from carrel.runtime.callbacks import TurnBegins  # noqa: PLC0415 - as above
 
         listener, said = parse_scope(scope), Message("user", message or "")
         event = TurnBegins(agent=self.agent.id, session=session, scope=listener, message=said)
         findings = self.callbacks.before_turn(event)
-        assembly = self._prepare(session, message, scope, budget, reload=reload)
+        caller = self.conversations.caller(session, scope)
+        assembly = caller.prepare(message, budget=budget, reload=reload).assembly
         return assembly.with_warnings(findings) if findings else assembly
 
     def record(
@@ -167,66 +175,15 @@ class Workspace(Shelf):
         source: str = "",
     ) -> "Recording":
         """Write messages down for good, each once by its id; a reply without calls ends the turn."""
-        from carrel import conversing  # noqa: PLC0415 - as above
-
-        listener = parse_scope(scope)
-        recording = self.scribe.record(session, messages, spend=usage, scope=listener, source=source)
-        if not recording.is_ended or not self.callbacks.listens("after_turn"):
-            return recording
-        ended = conversing.ended_turn(self.sessions, self.agent.id, session, listener)
-        return replace(recording, findings=(*recording.findings, *self.callbacks.after_turn(ended)))
+        return self.conversations.record(session, messages, usage, scope, source)
 
     def tools(self, *, session: str | None = None, scope: str = Scope.MAIN) -> "Registry":
         """Return the tools that the agent may call before this listener, in this session."""
-        from carrel.runtime.delegation import Errands  # noqa: PLC0415 - as above
-        from carrel.runtime.offline import OfflineModel  # noqa: PLC0415 - as above
+        return self.conversations.tools(session, scope)
 
-        return self._tools(session, scope, Errands(), OfflineModel())
-
-    def _tools(self, session: str | None, scope: str, errands: "Errands", model: "Model") -> "Registry":
-        from carrel import conversing  # noqa: PLC0415 - as above
-
-        return conversing.tools_of(
-            self,
-            self.sessions,
-            lambda: self.records,
-            session=None if session is None else valid_session(session),
-            view=self._eyes(scope),
-            scope=parse_scope(scope),
-            others=self._delegation(session or "", scope, errands, model).tools(),
-        )
-
-    def _delegation(self, session: str, scope: str, errands: "Errands", model: "Model") -> "Delegation":
-        from carrel import conversing  # noqa: PLC0415 - as above
-
-        return conversing.delegation(
-            self,
-            session,
-            parse_scope(scope),
-            errands,
-            model,
-            seated=self._seated,
-            records=lambda: self.records,
-        )
-
-    def _seated(self, seat: "Seat") -> "Workspace":
-        """Open the workspace in which a delegate works."""
-        from carrel import conversing  # noqa: PLC0415 - as above
-
-        opened = conversing.opened_for(self, self._base, seat)
-        return Workspace(opened, seat.agent, base=self._base if seat.kind == "peer" else opened)
-
-    def sweep(self, *, model: "Model", limit: int = 100) -> "Swept":
-        """Do what waits in the queue: what agents of this workspace left for others to do."""
-        from carrel import conversing  # noqa: PLC0415 - as above
-        from carrel.runtime.delegation import Errands  # noqa: PLC0415 - as above
-
-        def delegated(job: "Job") -> Mapping[str, object]:
-            chosen = pick_agent(self._base.config.settings, str(job.payload["caller"]))
-            with Workspace(self._base.moved_to(chosen.workspace), chosen, base=self._base) as caller:
-                return caller._delegation("", Scope.SHARED, Errands(), model).work(job)
-
-        return conversing.sweep_queue(self, self.records, delegated, limit=limit)
+    def model(self, name: str | None = None) -> "Model":
+        """Return the model of this name, else the one that the owner's settings say, else the offline one."""
+        return self.conversations.model(name)
 
     def turn(
         self,
@@ -236,52 +193,31 @@ class Workspace(Shelf):
         model: "Model | None" = None,
         scope: str = Scope.MAIN,
         source: str = "",
-        sender: str | None = None,
         limits: "Limits | None" = None,
-        errands: "Errands | None" = None,
     ) -> "AsyncGenerator[Event, None]":
-        """Hold one turn with a model, else with the offline one, and yield what happens.
+        """Hold one turn with a model, else with the one of the settings, and yield what happens."""
+        from carrel.runtime.errands import Errands  # noqa: PLC0415 - for conversations only
 
-        `errands` is what a turn that is itself delegated has in common with the one that asked for it.
-        """
-        from carrel import conversing  # noqa: PLC0415 - as above
-        from carrel.runtime.delegation import ErrandDesk, Errands, hold_turn  # noqa: PLC0415
-        from carrel.runtime.offline import OfflineModel  # noqa: PLC0415
-
-        model = OfflineModel() if model is None else model
-        errands = Errands(limits=limits) if errands is None else errands
-        desk = ErrandDesk(
-            agent=self.agent.id,
-            session=valid_session(session),
-            scope=parse_scope(scope),
-            callbacks=self.callbacks,
-            scribe=self.scribe,
-            registry=self._tools(session, scope, errands, model),
-            errands=errands,
-            sender_id=sender,
-            preparing=lambda text: self._go_on(session, text, scope),
-            model=model.name,
-            source=source,
-            keep=partial(conversing.keep_result, self, self.sessions, valid_session(session)),
-            allowing=partial(conversing.allow_turn, self, session, model.name),
+        return self.conversations.turn(
+            session, message, model=model, scope=scope, source=source, errands=Errands(limits=limits)
         )
-        return hold_turn(desk, model, Message("user", message))
+
+    def sweep(self, *, model: "Model | None" = None, limit: int = 100) -> "Swept":
+        """Do what waits in the queue, at most so much of it: tasks that agents left for others to do."""
+        return self.conversations.sweep(model, limit)
 
     def compact(self, session: str, *, scope: str = Scope.MAIN) -> "Compacted":
         """Let a summary stand for all but the last turns of a session; its log stays whole."""
-        from carrel import conversing  # noqa: PLC0415 - as above
-
-        listener = parse_scope(scope)
-        return conversing.compact(self, self.sessions, self.callbacks, valid_session(session), listener)
+        return self.conversations.compact(valid_session(session), scope)
 
     def list_session_logs(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
         """Return the paths of all logs of sessions, of every agent, sorted."""
-        from carrel import conversing  # noqa: PLC0415 - as above
+        from carrel.conversing.parts import all_places  # noqa: PLC0415 - for conversations only
 
         visible = visible_to(self.assembler.ground, parse_scope(scope))
         return sorted(
             entry.path
-            for places in conversing.all_places(self)
+            for places in all_places(self)
             for entry in self.files.list(places.folder)
             if places.session_of(entry.path) and visible(entry.path)
         )
@@ -347,9 +283,9 @@ class Workspace(Shelf):
         health = examine(self.files, self.assembler.ground, report, listener)
         if listener is Scope.SHARED:
             return health
-        from carrel import conversing  # noqa: PLC0415 - as above
+        from carrel.conversing.parts import look_over  # noqa: PLC0415 - for the owner only
 
-        found = (*conversing.look_over(self, lambda: self.sessions), *self._records_faults())
+        found = (*look_over(self, lambda: self.sessions), *self._records_faults())
         return replace(health, findings=(*health.findings, *found))
 
     def _records_faults(self) -> tuple[Finding, ...]:
@@ -359,29 +295,6 @@ class Workspace(Shelf):
         except (DatabaseUnavailable, NewerFormat) as error:
             return (records_unavailable(error),)
         return ()
-
-    def _prepare(
-        self,
-        session: str,
-        message: str | None,
-        scope: str,
-        budget: Budget | None = None,
-        *,
-        reload: bool = False,
-    ) -> Assembly:
-        inputs = self._inputs(session, message, scope)
-        return prepare(self.assembler, self.records, inputs, budget=budget, reload=reload)
-
-    def _go_on(self, session: str, message: str, scope: str) -> Assembly:
-        """Return the context of a turn, without what the records would say where they cannot be used.
-
-        What was said is in the log by then: a conversation must not end for want of the rest.
-        """
-        try:
-            return self._prepare(session, message, scope)
-        except (DatabaseUnavailable, NewerFormat) as error:
-            assembly = preview(self.assembler, None, self._inputs(session, message, scope))
-            return assembly.with_warnings([records_unavailable(error)])
 
     def _inputs(self, session: str | None, query: str | None, scope: str) -> Inputs:
         zone, listener = self.config.settings.time_zone, parse_scope(scope)
@@ -396,5 +309,22 @@ class Workspace(Shelf):
             return inputs
         from carrel.runtime.history import history_of  # noqa: PLC0415 - for conversations only
 
-        history = history_of(self.sessions, session, scope=listener, message=query)
-        return replace(inputs, history=history)
+        history, summarised = history_of(self.sessions, session, scope=listener, message=query)
+        return replace(inputs, history=history, summarised=summarised, beside=self._beside(session))
+
+    def _beside(self, session: str) -> int:
+        """Return what the provider of the session's last call counted beside its sections."""
+        from carrel.runtime.spending import surplus  # noqa: PLC0415 - as above
+
+        with suppress(CarrelError):  # without records there is nothing to go by
+            last = self.records.usage.last(self.agent.id, session, purpose="turn")
+            told = surplus(last, last.model) if last else None
+            return told.tokens if told else 0
+        return 0
+
+
+@contextmanager
+def _reopen(opened: Opened, agent: AgentSettings, base: Opened) -> "Generator[Conversations]":
+    """Open the workspace of another agent for as long as it works."""
+    with Workspace(opened, agent, base=base) as workspace:
+        yield workspace.conversations

@@ -98,6 +98,8 @@ class Opened(Struct, frozen=True, kw_only=True):
     noticed: tuple[Finding, ...]
     lower: FileStore | None = None
     """What is read where this directory has nothing."""
+    environ: Mapping[str, str] = {}
+    """Where keys of providers are."""
 
     @property
     def places(self) -> Places:
@@ -142,7 +144,15 @@ def open_directory(
         flags={"layout": layout},
         detect_layout=lambda: detect_layout(files, str(root)),
     )
-    opened = Opened(root=root, files=files, config=config, manifest=manifest, noticed=noticed, lower=below)
+    opened = Opened(
+        root=root,
+        files=files,
+        config=config,
+        manifest=manifest,
+        noticed=noticed,
+        lower=below,
+        environ=environ,
+    )
     return replace(opened, files=opened.over(open_files(root)))
 
 

@@ -11,6 +11,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from carrel.config import WORKSPACE_FILE
 from carrel.context.assemble import Assembler
 from carrel.context.build import Ground
 from carrel.context.report import Report
@@ -33,6 +34,7 @@ from carrel.tokens import Vocabulary, describe_model
 from carrel.workspace.counts import TokenCounts
 from carrel.workspace.document import Documents, Reading
 from carrel.workspace.layout import Layout, load_layout
+from carrel.workspace.manifest import MANIFEST_FILE
 from carrel.workspace.scope import Privacy, Scope, parse_scope, privacy_of, read_scoped
 from carrel.workspace.skills import SkillCost, Skills
 from carrel.workspace.subagents import AgentRow, Subagents
@@ -79,6 +81,18 @@ class Shelf(ABC):
     def model_name(self) -> str | None:
         """The model that the agent speaks with, as far as anybody said."""
         return self.agent.model or self.config.settings.model.name
+
+    @property
+    def called_model(self) -> str | None:
+        """The model to call where nobody names one: as the owner's settings say, with its provider.
+
+        Without a provider or a server a name serves to count by, and so does one that a stranger wrote.
+        """
+        name, config = self.model_name, self.config
+        key = f"agents.{self.agent.id}.model" if self.agent.model else "model.name"
+        is_owners = config.trusted or config.origins.get(key) not in (WORKSPACE_FILE, MANIFEST_FILE)
+        is_whole = name is not None and (":" in name or bool(config.settings.model.base_url))
+        return name if is_owners and is_whole else None
 
     @cached_property
     def counts(self) -> TokenCounts:
@@ -153,25 +167,25 @@ class Shelf(ABC):
 
     def preview(self, path: str, *, limit: int = PREVIEW_BYTES, scope: str = Scope.MAIN) -> Preview:
         """Return the beginning of a file for somebody to look at."""
-        return preview_file(self.files, path, limit=limit, view=self._eyes(scope))
+        return preview_file(self.files, path, limit=limit, view=self.eyes(scope))
 
     def fetch(self, path: str, *, scope: str = Scope.MAIN) -> Content | None:
         """Return a file exactly as it is, none when there is none."""
-        return fetch(self.files, path, view=self._eyes(scope))
+        return fetch(self.files, path, view=self.eyes(scope))
 
     def put(
         self, path: str, data: bytes, *, expect: str | None = None, scope: str = Scope.MAIN
     ) -> edit.Written:
         """Write a file over the content with this digest ("absent": none), else over what is there now."""
-        return edit.put(self.files, path, data, expect=expect, view=self._eyes(scope))
+        return edit.put(self.files, path, data, expect=expect, view=self.eyes(scope))
 
     def move(self, source: str, target: str, *, scope: str = Scope.MAIN) -> edit.Moved:
         """Give a file another path, which must be free."""
-        return edit.move(self.files, source, target, view=self._eyes(scope))
+        return edit.move(self.files, source, target, view=self.eyes(scope))
 
     def discard(self, path: str, *, scope: str = Scope.MAIN) -> edit.Discarded:
         """Remove a file, keeping it in the workspace's trash."""
-        now, view = self.config.clock.now(), self._eyes(scope)
+        now, view = self.config.clock.now(), self.eyes(scope)
         return edit.discard(self.files, path, trash=self._trash, now=now, view=view)
 
     def read_agents(self, *, scope: str = Scope.MAIN) -> str | None:
@@ -216,8 +230,7 @@ class Shelf(ABC):
 
     def close(self) -> None:
         """Let go of what was opened; sessions bring what is derived from them up to date first."""
-        vars(self).pop("scribe", None)
-        for name in ("sessions", "records", "counts"):
+        for name in ("conversations", "records", "counts"):
             resource = vars(self).pop(name, None)
             if resource is not None:
                 resource.close()
@@ -238,7 +251,8 @@ class Shelf(ABC):
         self._places.refuse_links(self._places.state / "trash" / "any")
         return edit.open_trash(self._places.state)
 
-    def _eyes(self, scope: str) -> View:
+    def eyes(self, scope: str) -> View:
+        """Return how a listener sees the files, whatever the context has of them."""
         return look(self._privacy(), scope=parse_scope(scope))
 
     def _has_records(self) -> bool:

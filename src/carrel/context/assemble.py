@@ -53,6 +53,11 @@ class Assembly(Struct, frozen=True, kw_only=True):
         """Return the request body of Anthropic's messages, with cache points at the ends of stable parts."""
         return formats.to_anthropic(self, model=model)
 
+    @property
+    def stable(self) -> int:
+        """How many leading messages the next call will have as well."""
+        return formats.count_stable(self)
+
     def with_warnings(self, findings: Iterable[Finding]) -> Self:
         """Return the same assembly, whose report says more."""
         warnings = tuple(dict.fromkeys((*self.report.warnings, *findings)))
@@ -232,7 +237,7 @@ class Assembler:
 
     def _forecast(self, tokens: Tokens, inputs: Inputs) -> Forecast:
         sizes = turn_sizes(inputs.history, self.ground.counts.count)
-        return forecast(tokens.used, tokens.window, sizes)
+        return forecast(tokens.used + inputs.beside, tokens.window, sizes)
 
     def _recalled(self, rows: tuple[Row, ...], inputs: Inputs) -> tuple[dict[str, Any], ...]:
         """Say of each hit whether the model reads it: in its own block, or in the prompt."""
@@ -246,10 +251,8 @@ class Assembler:
 
     def _tokens(self, rows: tuple[Row, ...], warnings: list[Finding]) -> tuple[Tokens, str | None]:
         """Return the use of the window, and add what must be said about it."""
-        settings, agent = self.ground.settings, self.ground.agent
-        name = agent.model or settings.model.name
+        name, window = self.ground.model_name, self.ground.given_window
         model = describe_model(name)
-        window = agent.context_window or settings.model.context_window
         if window is None and not model.known:
             message = f"The window of {name!r} is not known; {model.window:,} tokens are assumed."
             warnings.append(
@@ -258,7 +261,10 @@ class Assembler:
                 )
             )
         tokens = Tokens(
-            window=window or model.window, used=sum(row.tokens for row in rows), exact=model.exact
+            window=self.ground.window,
+            used=sum(row.tokens for row in rows),
+            exact=model.exact,
+            known=window is not None or (name is not None and model.known),
         )
         if tokens.used > tokens.window:
             message = f"{tokens.used:,} tokens do not fit the window of {tokens.window:,}."

@@ -20,6 +20,7 @@ from carrel.context.truncate import Marker
 from carrel.context.volatile import recall_lines
 from carrel.findings import Finding
 from carrel.settings import AgentSettings, Settings
+from carrel.tokens import describe_model
 from carrel.workspace.counts import TokenCounts
 from carrel.workspace.document import Documents, Reading
 from carrel.workspace.ignore import IGNORE_FILE, find_rules
@@ -49,6 +50,21 @@ class Ground(Struct, frozen=True, kw_only=True):
     def directory(self) -> str:
         """The last part of the location, a workspace's name when nobody gave it one."""
         return self.location.rstrip("/").rpartition("/")[2]
+
+    @property
+    def model_name(self) -> str | None:
+        """The model that the agent speaks with, as far as anybody said."""
+        return self.agent.model or self.settings.model.name
+
+    @property
+    def given_window(self) -> int | None:
+        """The window that the settings say, none where what is known of the model counts."""
+        return self.agent.context_window or self.settings.model.context_window
+
+    @property
+    def window(self) -> int:
+        """The tokens that a call may have."""
+        return self.given_window or describe_model(self.model_name).window
 
     @property
     def ruler(self) -> Ruler:

@@ -203,14 +203,14 @@ def _count_rounds(assembly: Assembled) -> int:
 
 def _count_settled(assembly: Assembled, settled: Sequence[Message]) -> int:
     """Return how many leading messages of the settled ones are stable: what the stable ones settle to."""
-    stable = _count_stable(assembly)
+    stable = count_stable(assembly)
     if settled == assembly.messages:
         return stable
     begun = settle(assembly.messages[:stable]).messages
     return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(begun, settled, strict=False))))
 
 
-def _count_stable(assembly: Assembled) -> int:
+def count_stable(assembly: Assembled) -> int:
     """Return how many leading messages hold nothing volatile; where rows cannot tell, rather too few.
 
     Up to the new message none is without a row, so from the first volatile row on there are at most as many

@@ -33,6 +33,10 @@ class Inputs(Struct, frozen=True, kw_only=True):
     query: str | None = None
     recall: tuple[Recalled, ...] = ()
     history: tuple[Message, ...] = ()
+    summarised: int = 0
+    """How many messages at the beginning of history are a summary of what went before."""
+    beside: int = 0
+    """Tokens of the call that no section has: tools, and what the provider counts differently."""
 
     @property
     def today(self) -> date:

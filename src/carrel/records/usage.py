@@ -28,6 +28,8 @@ class Spent(Struct, frozen=True, kw_only=True):
     output: int
     cost: float | None = None
     purpose: Purpose = "turn"
+    counted: int = 0
+    """What Carrel itself counted of the input, tools left out; nothing where it did not."""
 
 
 class Total(Struct, frozen=True, kw_only=True):
@@ -77,6 +79,7 @@ def believable(spent: Spent) -> Spent:
         cached=min(_tokens(spent.cached), every),
         output=_tokens(spent.output),
         cost=_cost(spent.cost),
+        counted=_tokens(spent.counted),
     )
 
 

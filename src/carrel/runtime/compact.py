@@ -51,6 +51,15 @@ def extract(messages: Sequence[Message], earlier: str) -> str:
     return by_rules(messages, earlier)
 
 
+def is_all_of(sessions: Sessions, session: str, scope: Scope) -> bool:
+    """Tell whether a listener was there for all that a compaction would be of; the owner always was."""
+    if scope is Scope.MAIN:
+        return True
+    earlier, placed = sessions.seen(session, scope=Scope.MAIN)
+    heard = [*(each.entry.scope for each in placed), *([earlier.scope] if earlier else ())]
+    return all(scope == Scope.SHARED for scope in heard)
+
+
 class NothingToCompact(NotFound):
     """A session whose history is as short as it can be."""
 
@@ -179,6 +188,19 @@ class Compactor(Struct, frozen=True, kw_only=True):
         draft = self._draft(session, kept)
         return self._checked(draft, summarise(draft.messages, draft.earlier), OFFLINE)
 
+    def attempt(self, session: str, *, kept: int) -> Attempt:
+        """Compact by rules where nobody asked for it; what fails is a finding, and then waits for a while."""
+        waits = self.cool_down.waits_until(session) if self.cool_down else None
+        if waits is not None:
+            return Attempt(waits_until=waits)
+        try:
+            done = self.compact(session, kept=kept)
+        except NothingToCompact:
+            return Attempt()
+        except CarrelError as error:
+            return self._failed(session, error)
+        return Attempt(compacted=done, findings=done.findings)
+
     async def compact_with(
         self,
         model: Model | None,
@@ -214,8 +236,8 @@ class Compactor(Struct, frozen=True, kw_only=True):
         except NothingToCompact:
             return told
         except CarrelError as error:
-            until = await in_thread(self.cool_down.failed, session, error.code) if self.cool_down else None
-            return replace(told, findings=(*told.findings, _failure(error)), waits_until=until)
+            failed = await in_thread(self._failed, session, error)
+            return replace(failed, findings=(*told.findings, *failed.findings), spend=told.spend)
         return replace(told, compacted=done, findings=(*told.findings, *done.findings))
 
     async def _hear(self, model: Model, draft: _Draft, room: int, seconds: float) -> tuple[str, Attempt]:
@@ -236,6 +258,10 @@ class Compactor(Struct, frozen=True, kw_only=True):
             found = _fallen_back(model, f"gave a summary that {problem}")
             return "", Attempt(findings=(found,), spend=reply.spend)
         return judged.text, Attempt(spend=reply.spend)
+
+    def _failed(self, session: str, error: CarrelError) -> Attempt:
+        until = self.cool_down.failed(session, error.code) if self.cool_down else None
+        return Attempt(findings=(_failure(error),), waits_until=until)
 
     def _begin(self, session: str, kept: int) -> _Draft:
         """See what is to go, and let it be saved first."""

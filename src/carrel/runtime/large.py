@@ -102,6 +102,21 @@ def clip_old(
     return (*(_clipped(message, longest) for message in messages[:end]), *messages[end:])
 
 
+def clip_results(
+    messages: Sequence[Message], room: int, size: Callable[[Sequence[Message]], int]
+) -> tuple[Message, ...]:
+    """Return a turn under way with only the beginnings of its older results, as many as it takes to fit."""
+    clipped = list(messages)
+    for number, message in enumerate(messages):
+        if size(clipped) <= room:
+            break
+        if message.role == "tool":
+            clipped[number] = replace(message, content=_clip(message.to_text(), _SHORTEST))
+        else:
+            clipped[number] = _clipped(message, _SHORTEST)
+    return tuple(clipped)
+
+
 def _most_tokens(text: str) -> int:
     """Return how many tokens a text has at most: each is a byte or more."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

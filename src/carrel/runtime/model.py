@@ -5,10 +5,11 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from carrel.errors import UsageError
 from carrel.sessions.message import Message, ToolCall
 from carrel.tools.registry import ToolSpec
 
-__all__ = ["Finish", "Model", "Outcome", "Reply", "Request", "Spend", "ToolSpec"]
+__all__ = ["ContextTooLong", "Finish", "Model", "Outcome", "Reply", "Request", "Spend", "ToolSpec"]
 
 Finish = Literal["stop", "tools", "length", "cancelled", "error"]
 """Why a model stopped speaking."""
@@ -37,10 +38,12 @@ class Request(Struct, frozen=True, kw_only=True):
     """One call of a model: all that it may read, and the tools that it may ask for.
 
     The first `stable` messages will be the same in the next call: a provider may keep what it made of them.
+    Tools that may not be called any more are named all the same, since a provider keeps them too.
     """
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
+    may_call: bool = True
     stable: int = 0
 
 
@@ -53,11 +56,23 @@ class Reply(Struct, frozen=True, kw_only=True):
     finish: Finish = "stop"
 
 
+class ContextTooLong(UsageError):
+    """The request is longer than the model's window; nothing was answered."""
+
+    code = "context_too_long"
+
+    def __init__(self, model: str) -> None:
+        super().__init__(
+            f"What {model} was asked to read is longer than its window.",
+            hint="Compact the session (carrel sessions compact), or set model.context_window to what it has.",
+        )
+
+
 class Model(Protocol):
     """Answers requests.
 
     A stream is the pieces of the text as they come, then exactly one Reply with the whole. Closing the
-    stream stops the answer.
+    stream stops the answer. A request that is too long for it is ContextTooLong, before the first piece.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Before a model call: assemble, freeze what the session keeps, and remember what is sent."""
+"""Before a model call: assemble what fits, freeze what the session keeps, and remember what is sent."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,24 +9,31 @@ from carrel.context.inputs import Inputs
 from carrel.errors import CarrelError
 from carrel.findings import Finding
 from carrel.records import Records
+from carrel.runtime.room import Fitted, Steps, fit_call, refuse_over
 
 if TYPE_CHECKING:
     from carrel.records.recalls import RecallEvent
 
 
 def preview(
-    assembler: Assembler, records: Records | None, inputs: Inputs, *, budget: Budget | None = None
-) -> Assembly:
-    """Return what `prepare` would send, and record nothing."""
-    if records is None or inputs.session is None:
-        return assembler.assemble(inputs, budget=budget)
-    agent = assembler.ground.agent.id
-    return assembler.assemble(
-        inputs,
-        budget=budget,
-        frozen=records.frozen(agent, inputs.session, inputs.scope),
-        before=records.last_assembly(agent, inputs.session),
-    )
+    assembler: Assembler,
+    records: Records | None,
+    inputs: Inputs,
+    *,
+    budget: Budget | None = None,
+    steps: Steps | None = None,
+    room: int | None = None,
+) -> Fitted:
+    """Return what `prepare` would send, and record nothing; history is compacted only by `steps`."""
+    agent, session, frozen, before = assembler.ground.agent.id, inputs.session, None, None
+    if records is not None and session is not None:
+        frozen = records.frozen(agent, session, inputs.scope)
+        before = records.last_assembly(agent, session)
+
+    def assemble(inputs: Inputs, budget: Budget | None) -> Assembly:
+        return assembler.assemble(inputs, budget=budget, frozen=frozen, before=before)
+
+    return fit_call(assemble, inputs, budget, assembler.ground.counts.count, steps=steps, room=room)
 
 
 def records_unavailable(error: CarrelError) -> Finding:
@@ -46,22 +53,26 @@ def prepare(
     *,
     budget: Budget | None = None,
     reload: bool = False,
-) -> Assembly:
+    steps: Steps | None = None,
+    room: int | None = None,
+) -> Fitted:
     """Return the context of a call; from now on the session's frozen parts and this call are remembered.
 
-    `reload` ends an earlier freeze, so that the files are read again.
+    `reload` ends an earlier freeze, so that the files are read again. What cannot fit is OverWindow.
     """
     agent, session = assembler.ground.agent.id, inputs.session
     if reload and session is not None:
         records.thaw(agent, session)
-    assembly = preview(assembler, records, inputs, budget=budget)
+    fitted = preview(assembler, records, inputs, budget=budget, steps=steps, room=room)
+    assembly = fitted.assembly
+    refuse_over(assembly, inputs.beside)
     if session is not None:
         frozen = {number: built.to_json() for number, built in assembly.frozen.items()}
         with records.transaction():
-            if inputs.recall:
-                records.recalls.add(_events(agent, session, inputs))
+            if fitted.inputs.recall:
+                records.recalls.add(_events(agent, session, fitted.inputs))
             records.keep_assembly(agent, session, inputs.scope, assembly=assembly.remember(), frozen=frozen)
-    return assembly
+    return fitted
 
 
 def _events(agent: str, session: str, inputs: Inputs) -> Iterator["RecallEvent"]:

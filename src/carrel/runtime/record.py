@@ -50,19 +50,21 @@ class Scribe(Struct, frozen=True, kw_only=True):
         messages: Sequence[Sayable],
         *,
         spend: Spend | None = None,
+        counted: int = 0,
         model: str = "",
         scope: Scope,
         source: str = "",
     ) -> Recording:
         """Write messages down for good; with the last of a turn, bring what is derived up to date.
 
-        Only the messages decide whether this succeeds: what fails after them is a finding.
+        `counted` is what Carrel counted of the call that `spend` is for. Only the messages decide whether
+        this succeeds: what fails after them is a finding.
         """
         if isinstance(messages, str | Mapping) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise BadMessage("is to stand in a list")
         recorded = self.sessions.record(session, messages, scope=scope, source=source)
         findings = list(_remarks(recorded))
-        spent = self._spent(session, spend, model) if spend is not None and recorded else None
+        spent = self._spent(session, spend, model, counted) if spend is not None and recorded else None
         if spent is not None:
             turn = recorded[-1].message_id
             findings += self._attempt(lambda: self.records().usage.add(spent, turn=turn))
@@ -79,7 +81,7 @@ class Scribe(Struct, frozen=True, kw_only=True):
         except CarrelError as error:
             return (Finding(code=error.code, message=error.message, hint=error.hint),)
 
-    def _spent(self, session: str, spend: Spend, model: str) -> Spent:
+    def _spent(self, session: str, spend: Spend, model: str, counted: int) -> Spent:
         return Spent(
             agent=self.agent,
             session=session,
@@ -89,6 +91,7 @@ class Scribe(Struct, frozen=True, kw_only=True):
             cached=spend.cached,
             output=spend.output,
             cost=cost_of(model or self.model, spend),
+            counted=counted,
         )
 
     def _tell(self, session: str, last: Recorded) -> None:

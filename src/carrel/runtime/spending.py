@@ -12,14 +12,16 @@ from msgspec import Struct
 
 from carrel.errors import Refused
 from carrel.findings import Finding
-from carrel.records.usage import Purpose, Total, Usage
-from carrel.runtime.model import Spend
+from carrel.records.usage import Purpose, Spent, Total, Usage
 
 BACKGROUND_SHARE = 0.8
 """The part of a cap at which background work stops."""
 
 DOUBT = 4
 """A provider that reports so many times more tokens than were counted, or less, is not believed."""
+
+DOUBT_FROM = 20_000
+"""Tokens that tools may have, which are not counted."""
 
 Span = Literal["day", "session"]
 
@@ -63,10 +65,10 @@ class Allowance(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-class Anchored(Struct, frozen=True, kw_only=True):
-    """How many tokens a call will take, and what was wrong with the report this would rest on."""
+class Surplus(Struct, frozen=True, kw_only=True):
+    """How many tokens a provider counts beyond Carrel, and what was wrong with its report."""
 
-    tokens: int
+    tokens: int = 0
     finding: Finding | None = None
 
 
@@ -110,16 +112,17 @@ def check(
     return Allowance(findings=tuple(_unknown(account) for account in accounts if account.total.unpriced))
 
 
-def anchored(last: Spend | None, last_counted: int, counted: int) -> Anchored:
-    """Return the tokens of a call: what the provider reported of the last one, and what was added since.
+def surplus(last: Spent | None, model: str) -> Surplus | None:
+    """Return what a call has beside its sections, by what the provider reported of the session's last one.
 
-    Both counts are ours, of that call and of this one. A report that cannot be true is left aside.
+    So the next call is counted as that one was, and what was added since. None where there is no report on
+    this model to go by; one that cannot be true is left aside, and one that is too low saves nothing.
     """
-    if last is None or last_counted <= 0:
-        return Anchored(tokens=max(0, counted))
-    if last.input > DOUBT * last_counted or DOUBT * last.input < last_counted:
-        return Anchored(tokens=max(0, counted), finding=_doubtful(last.input, last_counted))
-    return Anchored(tokens=max(0, last.input + counted - last_counted))
+    if last is None or last.model != model or last.counted <= 0 or last.input <= 0:
+        return None
+    if last.input > DOUBT * last.counted + DOUBT_FROM or DOUBT * last.input < last.counted:
+        return Surplus(finding=_doubtful(last.input, last.counted))
+    return Surplus(tokens=max(0, last.input - last.counted))
 
 
 def _accounts(usage: Usage, caps: Caps, agent: str, session: str | None, now: datetime) -> Iterator[_Account]:

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from carrel.errors import CarrelError, NotFound, Refused, UsageError
+from carrel.findings import Finding
 from carrel.records import Payload, Records
 from carrel.records.queue import Job, LeaseLost
 
@@ -36,6 +37,7 @@ class Swept(Struct, frozen=True, kw_only=True):
     failed: int = 0
     retrying: int = 0
     left: int = 0
+    findings: tuple[Finding, ...] = ()
 
 
 def sweep(

@@ -94,6 +94,9 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     key_variable: Annotated[
         str | None, About("The variable that holds its key; else the provider's own.", sensitive=True)
     ] = None
+    background: Annotated[
+        str | None, About("The model for what nobody waits for, as summaries; else the same.", sensitive=True)
+    ] = None
 
 
 class BudgetSettings(Struct, frozen=True, kw_only=True):

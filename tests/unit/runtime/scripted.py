@@ -10,7 +10,7 @@ from msgspec import Struct
 from carrel.errors import UsageError
 from carrel.findings import Finding
 from carrel.runtime.callbacks import Callbacks
-from carrel.runtime.loop import Event, Limits, Outcome, run_turn
+from carrel.runtime.loop import Call, Event, Limits, Outcome, run_turn
 from carrel.runtime.model import Model, Reply, Spend, ToolSpec
 from carrel.sessions.message import Message, ToolCall
 from carrel.workspace.scope import Scope
@@ -20,6 +20,7 @@ class Context(Struct, frozen=True):
     """What a plain desk prepares: the messages alone."""
 
     messages: tuple[Message, ...]
+    stable: int = 0
 
 
 class Written(Struct, frozen=True):
@@ -76,8 +77,21 @@ class PlainDesk:
 
     def prepare(self, message: Message) -> Context:
         self._step("prepare")
+        return self._context(message)
+
+    def _context(self, message: Message) -> Context:
         parts = (message.to_text(), "<session>\nsession: s1\n</session>")
         return Context((Message("system", "You are Kate."), *self._history, Message("user", parts)))
+
+    def is_full(self, message: Message) -> int | None:
+        return None
+
+    async def summarise(self, kept: int) -> tuple[Finding, ...]:
+        raise AssertionError("nobody asked for a summary")
+
+    def fit(self, message: Message, own: Sequence[Message], *, refused: bool = False) -> Call:
+        self._step("fit again" if refused else "fit")
+        return Call((*self._context(message).messages, *own))
 
     def call(self, call: ToolCall) -> str:
         self._step(f"call {call.name}")

@@ -55,4 +55,6 @@ _FORMAT_2 = """
     CREATE INDEX recalls_by_time ON recalls (agent, at);
     """
 
-MIGRATIONS = (_FORMAT_1, _FORMAT_2)
+_FORMAT_3 = "ALTER TABLE usage ADD COLUMN counted INTEGER NOT NULL DEFAULT 0;"
+
+MIGRATIONS = (_FORMAT_1, _FORMAT_2, _FORMAT_3)

@@ -9,8 +9,8 @@ from carrel.records.database import Database
 from carrel.records.sqlite.columns import from_moment, from_text, to_moment, to_text, where
 from carrel.records.usage import Purpose, Spent, Total, believable
 
-_COLUMNS = "agent, session, model, at, input, cached, output, cost, purpose"
-_ADD = f"INSERT INTO usage (turn, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_COLUMNS = "agent, session, model, at, input, cached, output, cost, purpose, counted"
+_ADD = f"INSERT INTO usage (turn, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _LAST = f"SELECT {_COLUMNS} FROM usage WHERE "
 _TOTAL = """
     SELECT count(*), coalesce(sum(input), 0), coalesce(sum(cached), 0), coalesce(sum(output), 0),
@@ -38,6 +38,7 @@ class SqliteUsage:
             known.output,
             known.cost,
             known.purpose,
+            known.counted,
         )
         self._database.rows(_ADD, values)
 
@@ -49,7 +50,7 @@ class SqliteUsage:
         rows = self._database.rows(f"{_LAST}{which} ORDER BY id DESC LIMIT 1", values)
         if not rows:
             return None
-        owner, place, model, at, every, cached, output, cost, kind = rows[0]
+        owner, place, model, at, every, cached, output, cost, kind, counted = rows[0]
         return Spent(
             agent=to_text(owner),
             session=to_text(place),
@@ -60,6 +61,7 @@ class SqliteUsage:
             output=output,
             cost=cost,
             purpose=kind,
+            counted=counted,
         )
 
     def total(

@@ -7,6 +7,7 @@ had arrived is recorded before the caller hears of it.
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from carrel.runtime.callbacks import Callbacks, TurnBegins, TurnEnded
 from carrel.runtime.loop import calls as tools
 from carrel.runtime.loop.hearing import Hearing, ModelTimeout
 from carrel.runtime.loop.threads import in_thread, surely
-from carrel.runtime.model import Finish, Model, Outcome, Reply, Request, Spend, ToolSpec
+from carrel.runtime.model import ContextTooLong, Finish, Model, Outcome, Reply, Request, Spend, ToolSpec
 from carrel.sessions.message import Message, ToolCall
 from carrel.workspace.scope import Scope
 
@@ -43,9 +44,24 @@ class Assembled(Protocol):
         """The messages, the user's own last."""
         ...
 
+    @property
+    def stable(self) -> int:
+        """How many leading messages the next call will have as well."""
+        ...
+
+
+class Call(Struct, frozen=True):
+    """What the model is to read next; the first `stable` messages as it read them before."""
+
+    messages: tuple[Message, ...]
+    stable: int = 0
+
 
 class Desk(Protocol):
-    """What a turn works with: one agent in one session. Its methods are synchronous and run in a thread."""
+    """What a turn works with: one agent in one session.
+
+    Its methods are synchronous and run in a thread, but for the one that awaits a model.
+    """
 
     @property
     def agent(self) -> str:
@@ -82,13 +98,29 @@ class Desk(Protocol):
         """Write messages down for good, in this order, and return what is to be said about that."""
         ...
 
+    def is_full(self, message: Message) -> int | None:
+        """Return how many tokens of history should stay, where a model is to summarise the rest first."""
+        ...
+
+    async def summarise(self, kept: int) -> Sequence[Finding]:
+        """Have a model summarise history, and return what is to be said about that."""
+        ...
+
     def prepare(self, message: Message) -> Assembled:
         """Assemble the context for the user's message, which is recorded already."""
+        ...
+
+    def fit(self, message: Message, own: Sequence[Message], *, refused: bool = False) -> Call:
+        """Return the next call of a turn that has added `own`; shorter where the last one was `refused`."""
         ...
 
     def call(self, call: ToolCall) -> str:
         """Run one call and return its result; arguments that make no sense are a typed error."""
         ...
+
+
+class Shortening(Struct, frozen=True):
+    """A model summarises history before the turn goes on, which may take a while."""
 
 
 class Prepared(Struct, frozen=True):
@@ -127,7 +159,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
 
 
-Event = Prepared | Piece | CallStarted | CallEnded | Ended
+Event = Shortening | Prepared | Piece | CallStarted | CallEnded | Ended
 
 
 def run_turn(
@@ -150,7 +182,8 @@ class _Turn:
         self._message = message
         self._limits = limits
         self._deadline: float | None = None
-        self._given: tuple[Message, ...] = ()
+        self._given: Call = Call(())
+        self._is_refused = False
         self._own: list[Message] = []
         self._open: list[ToolCall] = []
         self._note = ""
@@ -169,14 +202,21 @@ class _Turn:
         try:
             await self._write([self._message])
             await self._begin()
+            if kept := await in_thread(self._desk.is_full, self._message):
+                yield Shortening()
+                self._findings += await self._desk.summarise(kept)
             assembly = await surely(in_thread(self._desk.prepare, self._message))
-            self._given = assembly.messages
+            self._given = Call(assembly.messages, assembly.stable)
             yield Prepared(assembly)
             outcome: Outcome | None = None
             while outcome is None:
                 self._hearing = hearing = self._ask()
-                while piece := await hearing.next():
-                    yield Piece(piece)
+                try:
+                    while piece := await hearing.next():
+                        yield Piece(piece)
+                except ContextTooLong as error:
+                    await self._shorten(hearing, error)
+                    continue
                 outcome = await self._take(hearing)
                 for call in tuple(self._open):
                     yield CallStarted(call)
@@ -184,6 +224,7 @@ class _Turn:
                     yield CallEnded(call, answer.text, answer.failed)
                 if outcome is None:
                     await in_thread(self._desk.allow)
+                    self._given = await in_thread(self._desk.fit, self._message, tuple(self._own))
             yield await self._end(outcome)
         except BaseException as error:
             await self._wind_up(error)
@@ -194,12 +235,25 @@ class _Turn:
         event = TurnBegins(agent=desk.agent, session=desk.session, scope=desk.scope, message=self._message)
         self._findings += await self._in_time(lambda: desk.callbacks.before_turn(event))
 
+    async def _shorten(self, hearing: Hearing, error: ContextTooLong) -> None:
+        """Ask for less where the model could not take it all; the second time is the last."""
+        await hearing.close()
+        if self._is_refused or hearing.text:
+            raise error
+        self._is_refused = True
+        fit = partial(self._desk.fit, self._message, tuple(self._own), refused=True)
+        self._given = await surely(in_thread(fit))
+
     def _ask(self) -> Hearing:
         """Put the question: the same context in every round, and what this turn has added to it."""
-        offered = self._desk.tools if self._rounds < self._limits.rounds else ()
         return Hearing(
             self._model,
-            Request(messages=(*self._given, *self._own), tools=offered),
+            Request(
+                messages=self._given.messages,
+                tools=self._desk.tools,
+                may_call=self._rounds < self._limits.rounds,
+                stable=self._given.stable,
+            ),
             deadline=self._deadline,
             timeout=self._limits.timeout,
             patience=self._limits.patience,
@@ -319,7 +373,8 @@ class _Turn:
                 self._own.append(message)
 
     def _ids(self) -> set[str]:
-        return {call.id for message in (*self._given, *self._own) for call in message.tool_calls}
+        seen = (*self._given.messages, *self._own)
+        return {call.id for message in seen for call in message.tool_calls}
 
     async def _in_time(self, work: Callable[[], _T]) -> _T:
         """Wait for something that is not ours no longer than the turn may take; it is not begun too late."""

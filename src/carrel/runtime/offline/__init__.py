@@ -83,7 +83,7 @@ def _look(request: Request) -> _Scene:
     lines = lines_of(messages)
     return _Scene(
         question=question,
-        tools={tool.name: tool for tool in request.tools},
+        tools={tool.name: tool for tool in request.tools if request.may_call},
         lines=lines,
         quotable=_quotable(question, lines),
         results=_results(since),

@@ -4,7 +4,7 @@ The body is ours and not pydantic-ai's, which would join texts of one message an
 front. So what is sent is what `Assembly.to_openai` and its like show.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -25,8 +25,8 @@ def body_of(request: Request, dialect: Dialect) -> Body:
     if dialect == "anthropic":
         return _anthropic(to_anthropic(asked), request)
     if dialect == "responses":
-        return to_responses(asked) | _named("tools", [_responses_tool(tool) for tool in request.tools])
-    return to_openai(asked) | _named("tools", [_chat_tool(tool) for tool in request.tools])
+        return to_responses(asked) | _tools([_responses_tool(tool) for tool in request.tools], request)
+    return to_openai(asked) | _tools([_chat_tool(tool) for tool in request.tools], request)
 
 
 class _Asked(Struct, frozen=True):
@@ -85,8 +85,10 @@ def _row(*, stable: bool) -> Row:
     )
 
 
-def _named(name: str, values: Sequence[Body]) -> Body:
-    return {name: list(values)} if values else {}
+def _tools(tools: list[Body], request: Request) -> Body:
+    if not tools:
+        return {}
+    return {"tools": tools} if request.may_call else {"tools": tools, "tool_choice": "none"}
 
 
 def _chat_tool(tool: ToolSpec) -> Body:
@@ -103,7 +105,7 @@ def _anthropic(body: Body, request: Request) -> Body:
     if tools and _count_breakpoints(body) < BREAKPOINTS:
         tools[-1]["cache_control"] = _CACHED
     if tools:
-        return body | {"tools": tools}
+        return body | {"tools": tools} | ({} if request.may_call else {"tool_choice": {"type": "none"}})
     # Anthropic refuses calls in a history without any tools: those are named, and none may be called.
     named = dict.fromkeys(
         block["name"] for turn in body["messages"] for block in turn["content"] if block["type"] == "tool_use"

@@ -96,18 +96,6 @@ class ModelNotFound(UsageError):
         )
 
 
-class ContextTooLong(UsageError):
-    """The request is longer than the model's window; nothing was answered."""
-
-    code = "context_too_long"
-
-    def __init__(self, model: str) -> None:
-        super().__init__(
-            f"What {model} was asked to read is longer than its window.",
-            hint="Compact the session (carrel sessions compact), or set model.context_window to what it has.",
-        )
-
-
 class RequestRefused(UsageError):
     """The provider does not take the request as it is; the same request will not be taken later."""
 

@@ -9,6 +9,7 @@ from pydantic_ai import exceptions as raised
 from carrel.clock import Clock
 from carrel.errors import CarrelError
 from carrel.files import show
+from carrel.runtime.model import ContextTooLong
 from carrel.runtime.providers import errors
 from carrel.runtime.providers.endpoint import Endpoint
 from carrel.runtime.providers.http import Endless
@@ -105,7 +106,7 @@ def _for_good(error: CarrelError) -> Trouble:
 
 
 def _too_long(case: _Case) -> Trouble:
-    return _for_good(errors.ContextTooLong(case.name))
+    return _for_good(ContextTooLong(case.name))
 
 
 def _refused_key(case: _Case) -> Trouble:

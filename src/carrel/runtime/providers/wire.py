@@ -69,6 +69,8 @@ class Connection:
         endpoint = self._endpoint
         if endpoint.dialect == "other":
             settings = ModelSettings(timeout=self._silence)
+            if request.tools and not request.may_call:
+                settings["tool_choice"] = "none"
             parameters = ModelRequestParameters(function_tools=to_definitions(request.tools))
             return self._model.request_stream(to_messages(request.messages), settings, parameters)
         body: dict[str, Any] = body_of(request, endpoint.dialect)

@@ -1,10 +1,7 @@
-"""What a workspace needs to hold conversations, put together; loaded by the first that does."""
+"""The parts of a conversation, each made from what a workspace has."""
 
-import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from socket import gethostname
 
 from msgspec.structs import replace
 
@@ -14,21 +11,16 @@ from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
 from carrel.findings import Finding
 from carrel.opening import Opened, Places, open_files, time_zone
-from carrel.records import Payload, Records
-from carrel.records.queue import Job
+from carrel.records import Records
 from carrel.records.usage import Purpose
-from carrel.runtime.callbacks import Callbacks, TurnEnded
-from carrel.runtime.compact import Compacted, Compactor
-from carrel.runtime.delegation import KIND, Delegation, Errands, Host, Seat, root_of
-from carrel.runtime.large import Kept, keep_large
-from carrel.runtime.model import Model, Reply
-from carrel.runtime.models import pick_model
-from carrel.runtime.prices import FREE, price_of
+from carrel.runtime.callbacks import TurnEnded
+from carrel.runtime.delegation import Seat, root_of
+from carrel.runtime.large import Kept, Sizes, keep_large
+from carrel.runtime.model import Reply
 from carrel.runtime.record import Scribe
+from carrel.runtime.room import room_in
 from carrel.runtime.spending import Allowance, Caps, check
-from carrel.runtime.sweep import Swept, sweep
 from carrel.runtime.toolbox import Toolbox
-from carrel.runtime.view import View
 from carrel.screen.secrets import redact_value
 from carrel.sessions.intake import keep_secrets
 from carrel.sessions.message import Message
@@ -37,7 +29,7 @@ from carrel.sessions.places import SessionPlaces, places_of
 from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
 from carrel.tools.registry import Registry, Tool
-from carrel.workspace.scope import HiddenByScope, Scope
+from carrel.workspace.scope import Scope
 
 LOOKED_OVER = 100
 """How many sessions health looks at: reading one for the first time means reading all of it."""
@@ -76,7 +68,6 @@ def tools_of(
     records: Callable[[], Records],
     *,
     session: str | None,
-    view: View,
     scope: Scope,
     others: tuple[Tool, ...] = (),
 ) -> Registry:
@@ -84,7 +75,7 @@ def tools_of(
     return Toolbox(
         ground=shelf.assembler.ground,
         files=shelf.files,
-        view=view,
+        view=shelf.eyes(scope),
         scope=scope,
         clock=shelf.config.clock,
         model=shelf.model_name,
@@ -93,29 +84,6 @@ def tools_of(
         session=session,
         others=others,
     ).registry()
-
-
-def delegation(
-    shelf: Shelf,
-    session: str,
-    scope: Scope,
-    errands: Errands,
-    model: Model,
-    *,
-    seated: Callable[[Seat], AbstractContextManager[Host]],
-    records: Callable[[], Records],
-) -> Delegation:
-    """Return how an agent has others work for it, with its own model where they have none of their own."""
-    return Delegation(
-        ground=shelf.assembler.ground,
-        session=session,
-        scope=scope,
-        trusted=shelf.config.trusted,
-        errands=errands,
-        open=seated,
-        models=lambda name: pick_model(name, environ=os.environ) if name else model,
-        queued=lambda: records().queue,
-    )
 
 
 def opened_for(shelf: Shelf, base: Opened, seat: Seat) -> Opened:
@@ -130,16 +98,19 @@ def opened_for(shelf: Shelf, base: Opened, seat: Seat) -> Opened:
     return replace(base, root=root, files=open_files(root), config=config, manifest=None, lower=None)
 
 
-def sweep_queue(shelf: Shelf, records: Records, delegated: Callable[[Job], Payload], *, limit: int) -> Swept:
-    """Do what waits in a workspace's queue."""
-    worker = f"{gethostname()}:{os.getpid()}"
-    return sweep(records, {KIND: delegated}, worker=worker, now=shelf.config.clock.now, limit=limit)
-
-
 def keep_result(shelf: Shelf, sessions: Sessions, session: str, text: str) -> Kept:
-    """Store a tool's result that is too large beside the session, and return what is shown of it."""
+    """Store a tool's result that is too large beside the session, and return what is shown of it.
+
+    Too large is what would take a quarter of the room that the model has.
+    """
+    most = Sizes()
+    share = room_in(shelf.assembler.ground.window) // 4
+    sizes = Sizes(
+        limit=min(most.limit, share), head=min(most.head, share // 4), tail=min(most.tail, share // 8)
+    )
     return keep_large(
         text,
+        sizes=sizes,
         files=shelf.files,
         folder=sessions.places.attachments(session),
         count=shelf.counts.count,
@@ -160,11 +131,6 @@ def allow(shelf: Shelf, session: str | None, purpose: Purpose) -> Allowance:
     return check(shelf.records.usage, caps, agent=shelf.agent.id, session=session, now=now, purpose=purpose)
 
 
-def allow_turn(shelf: Shelf, session: str, model: str) -> tuple[Finding, ...]:
-    """Refuse a turn beyond a cap, unless its model costs nothing."""
-    return () if price_of(model) == FREE else allow(shelf, session, "turn").findings
-
-
 def ended_turn(sessions: Sessions, agent: str, session: str, scope: Scope) -> TurnEnded:
     """Return the turn that the last entry of a session ends, as it was recorded."""
     _, placed = sessions.seen(session, scope=Scope.MAIN)
@@ -178,23 +144,6 @@ def ended_turn(sessions: Sessions, agent: str, session: str, scope: Scope) -> Tu
         reply=Reply(text=entries[-1].to_text()),
         finish=entries[-1].finish,
     )
-
-
-def compact(shelf: Shelf, sessions: Sessions, callbacks: Callbacks, session: str, scope: Scope) -> Compacted:
-    """Compact a session with the offline model, which summarises by picking out what was said.
-
-    Others than the owner may do so only where all of it was said before them.
-    """
-    sessions.row(session)
-    if scope is Scope.SHARED:
-        earlier, placed = sessions.seen(session, scope=Scope.MAIN)
-        heard = [*(each.entry.scope for each in placed), *([earlier.scope] if earlier else ())]
-        if any(scope != Scope.SHARED for scope in heard):
-            raise HiddenByScope(f"session {session}")
-    compactor = Compactor(
-        agent=shelf.agent.id, sessions=sessions, callbacks=callbacks, count=shelf.counts.count
-    )
-    return compactor.compact(session)
 
 
 def look_over(shelf: Shelf, sessions: Callable[[], Sessions]) -> tuple[Finding, ...]:

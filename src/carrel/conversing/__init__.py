@@ -1,0 +1,240 @@
+"""Conversations of one agent: loaded by the first thing that needs one, since a report does not."""
+
+import os
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property, partial
+from socket import gethostname
+
+from msgspec.structs import replace
+
+from carrel.context.inputs import Inputs
+from carrel.conversing import parts
+from carrel.conversing.summariser import Summariser
+from carrel.findings import Finding
+from carrel.opening import Opened, Places, pick_agent
+from carrel.records import Payload
+from carrel.records.queue import Job
+from carrel.runtime.callbacks import Callbacks
+from carrel.runtime.caller import Caller
+from carrel.runtime.compact import Compacted, Compactor, CoolDown, is_all_of
+from carrel.runtime.delegation import KIND, Delegation, Seat
+from carrel.runtime.errands import ErrandDesk, Errands, hold_turn
+from carrel.runtime.loop import Event
+from carrel.runtime.model import Model, Spend
+from carrel.runtime.models import OFFLINE, pick_model
+from carrel.runtime.prices import FREE, price_of
+from carrel.runtime.record import Recording, Scribe
+from carrel.runtime.sweep import Swept, sweep
+from carrel.sessions.message import Message
+from carrel.sessions.places import valid_session
+from carrel.sessions.store import Sessions
+from carrel.sessions.turn import Sayable
+from carrel.settings import AgentSettings
+from carrel.shelf import Shelf
+from carrel.tools.registry import Registry
+from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
+
+Reopen = Callable[[Opened, AgentSettings, Opened], "AbstractContextManager[Conversations]"]
+"""Opens the conversations of another agent: in this directory, as this agent, with those settings."""
+
+
+class Conversations:
+    """What one agent hears and says, and whom it has work for it; `inputs` gives those of a call."""
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        callbacks: Callbacks,
+        *,
+        places: Places,
+        base: Opened,
+        inputs: Callable[[str | None, str | None, str], Inputs],
+        reopen: Reopen,
+    ) -> None:
+        self._shelf = shelf
+        self._callbacks = callbacks
+        self._places = places
+        self._base = base
+        self._inputs = inputs
+        self._reopen = reopen
+
+    @property
+    def sessions(self) -> Sessions:
+        """The agent's sessions."""
+        return self._sessions
+
+    @cached_property
+    def _sessions(self) -> Sessions:
+        return parts.open_sessions(self._shelf, self._places)
+
+    @cached_property
+    def scribe(self) -> Scribe:
+        """Who writes down what the agent hears and says."""
+        return parts.open_scribe(self._shelf, self.sessions, lambda: self._shelf.records)
+
+    @cached_property
+    def _compactor(self) -> Compactor:
+        shelf = self._shelf
+        agent, clock = shelf.agent.id, shelf.config.clock
+        return Compactor(
+            agent=agent,
+            sessions=self.sessions,
+            callbacks=self._callbacks,
+            count=shelf.counts.count,
+            cool_down=CoolDown(agent=agent, clock=clock, audit=lambda: shelf.records.audit),
+        )
+
+    def model(self, name: str | None = None) -> Model:
+        """Return the model of this name, else the one that the owner's settings name to be called.
+
+        A name without a provider serves to count by; the offline model answers then.
+        """
+        given = self._shelf.config.settings.model
+        return pick_model(
+            name or self._shelf.called_model,
+            base_url=given.base_url,
+            key_variable=given.key_variable,
+            environ=self._base.environ,
+        )
+
+    def caller(self, session: str, scope: str) -> Caller:
+        """Return who prepares the calls of a session before this listener."""
+        return Caller(
+            assembler=self._shelf.assembler,
+            records=lambda: self._shelf.records,
+            compactor=self._compactor,
+            session=valid_session(session),
+            inputs=lambda message: self._inputs(session, message, scope),
+        )
+
+    def record(
+        self, session: str, messages: Sequence[Sayable], usage: Spend | None, scope: str, source: str
+    ) -> Recording:
+        """Write messages down for good, and tell who wants to know of a turn that they end."""
+        listener = parse_scope(scope)
+        recording = self.scribe.record(session, messages, spend=usage, scope=listener, source=source)
+        if not recording.is_ended or not self._callbacks.listens("after_turn"):
+            return recording
+        ended = parts.ended_turn(self.sessions, self._shelf.agent.id, session, listener)
+        return replace(recording, findings=(*recording.findings, *self._callbacks.after_turn(ended)))
+
+    def tools(
+        self, session: str | None, scope: str, *, errands: Errands | None = None, model: Model | None = None
+    ) -> Registry:
+        """Return the tools of the agent before one listener."""
+        delegation = self._delegation(session or "", scope, errands or Errands(), model)
+        return parts.tools_of(
+            self._shelf,
+            self.sessions,
+            lambda: self._shelf.records,
+            session=None if session is None else valid_session(session),
+            scope=parse_scope(scope),
+            others=delegation.tools(),
+        )
+
+    def turn(
+        self,
+        session: str,
+        message: str,
+        *,
+        model: Model | None = None,
+        scope: str = Scope.MAIN,
+        source: str = "",
+        sender: str | None = None,
+        errands: Errands | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """Hold one turn; `errands` is what it has in common with the turn that asked for it, if one did."""
+        model = self.model() if model is None else model
+        errands = errands or Errands()
+        caller = self.caller(session, scope)
+        desk = ErrandDesk(
+            agent=self._shelf.agent.id,
+            session=valid_session(session),
+            scope=parse_scope(scope),
+            callbacks=self._callbacks,
+            scribe=self.scribe,
+            registry=self.tools(session, scope, errands=errands, model=model),
+            errands=errands,
+            sender_id=sender,
+            caller=caller,
+            count=self._shelf.counts.count,
+            model=model.name,
+            source=source,
+            keep=partial(parts.keep_result, self._shelf, self.sessions, valid_session(session)),
+            allowing=partial(self._allow, session, model.name),
+            summarising=self._summariser(session, scope, model),
+        )
+        return hold_turn(desk, model, Message("user", message))
+
+    def compact(self, session: str, scope: str) -> Compacted:
+        """Compact a session by rules; others than the owner may where all of it was said before them."""
+        self.sessions.row(session)
+        if not is_all_of(self.sessions, session, parse_scope(scope)):
+            raise HiddenByScope(f"session {session}")
+        return self._compactor.compact(session)
+
+    def sweep(self, model: Model | None, limit: int) -> Swept:
+        """Do what waits in the queue: what agents of this workspace left for others to do."""
+        base, records = self._base, self._shelf.records
+        allowed = parts.allow(self._shelf, None, "background")
+        if not allowed.allowed:
+            return Swept(left=sum(records.queue.counts().values()), findings=allowed.findings)
+
+        def delegated(job: Job) -> Payload:
+            caller = pick_agent(base.config.settings, str(job.payload["caller"]))
+            with self._reopen(base.moved_to(caller.workspace), caller, base) as conversations:
+                return conversations.work(job, model)
+
+        worker = f"{gethostname()}:{os.getpid()}"
+        now = self._shelf.config.clock.now
+        return sweep(records, {KIND: delegated}, worker=worker, now=now, limit=limit)
+
+    def work(self, job: Job, model: Model | None) -> Payload:
+        """Do a task that this agent left for another, and hand it the answer, once."""
+        delegation = self._delegation("", Scope.SHARED, Errands(), model or self.background_model())
+        done = delegation.work(job)
+        delegation.hand_back(job, done, self.scribe)
+        return done
+
+    def close(self) -> None:
+        """Let go of what was opened."""
+        vars(self).pop("scribe", None)
+        if (sessions := vars(self).pop("_sessions", None)) is not None:
+            sessions.close()
+
+    def background_model(self) -> Model:
+        """Return the model for work that nobody waits for, else the one that answers."""
+        return self.model(self._shelf.config.settings.model.background)
+
+    def _delegation(self, session: str, scope: str, errands: Errands, model: Model | None) -> Delegation:
+        return Delegation(
+            ground=self._shelf.assembler.ground,
+            session=session,
+            scope=parse_scope(scope),
+            trusted=self._shelf.config.trusted,
+            errands=errands,
+            open=self._seated,
+            models=lambda name: self.model(name) if name or model is None else model,
+            queued=lambda: self._shelf.records.queue,
+        )
+
+    def _seated(self, seat: Seat) -> "AbstractContextManager[Conversations]":
+        opened = parts.opened_for(self._shelf, self._base, seat)
+        return self._reopen(opened, seat.agent, self._base if seat.kind == "peer" else opened)
+
+    def _allow(self, session: str, model: str) -> tuple[Finding, ...]:
+        """Refuse a call beyond a cap, unless its model costs nothing."""
+        return () if price_of(model) == FREE else parts.allow(self._shelf, session, "turn").findings
+
+    def _summariser(self, session: str, scope: str, model: Model) -> Summariser | None:
+        model = self.background_model() if self._shelf.config.settings.model.background else model
+        if model.name == OFFLINE:
+            return None  # what it would do is done by rules, when the call is prepared
+        return Summariser(
+            shelf=self._shelf,
+            compactor=self._compactor,
+            model=model,
+            session=session,
+            scope=parse_scope(scope),
+        )
