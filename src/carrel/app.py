@@ -210,6 +210,12 @@ class Workspace(Shelf):
         """Let a summary stand for all but the last turns of a session; its log stays whole."""
         return self.conversations.compact(valid_session(session), scope)
 
+    async def summarise(
+        self, session: str, model: "Model | None" = None, *, scope: str = Scope.MAIN
+    ) -> "Compacted":
+        """Compact a session by a model's summary; where that is of no use, rules pick one out, and say so."""
+        return await self.conversations.summarise(valid_session(session), scope, model)
+
     def list_session_logs(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
         """Return the paths of all logs of sessions, of every agent, sorted."""
         from carrel.conversing.parts import all_places  # noqa: PLC0415 - for conversations only

@@ -74,11 +74,12 @@ Reaction = Answer | Callable[[Asked], Answer]
 class StubServer:
     """Gives one answer of its script a request, the last one again and again.
 
-    `asked` is what came in, over as many `connections`.
+    `asked` is what came in, the last `keep` of it where that is given, over as many `connections`.
     """
 
-    def __init__(self, *script: Reaction) -> None:
+    def __init__(self, *script: Reaction, keep: int | None = None) -> None:
         self.asked: list[Asked] = []
+        self._keep = keep
         self.connections = 0
         self._script = list(script) or [Answer(status=500)]
         self._stopped = threading.Event()
@@ -121,6 +122,8 @@ class StubServer:
     def react(self, asked: Asked) -> Answer:
         with self._lock:
             self.asked.append(asked)
+            if self._keep is not None:
+                del self.asked[: -self._keep]
             reaction = self._script.pop(0) if len(self._script) > 1 else self._script[0]
         return reaction if isinstance(reaction, Answer) else reaction(asked)
 

@@ -189,7 +189,8 @@ def test_after_each_answer_one_line_tells_what_it_cost(talk, sample):
     done = talk(f"{QUESTION}\nAnd where is Luis?\n", "-C", sample, "chat")
     costs = [line for line in done.warnings.splitlines() if line.startswith("context ")]
     assert len(costs) == 2
-    assert all(re.fullmatch(r"context [\d.]+ % of [\d,]+ · cached [\d.]+ % · recalled 0", c) for c in costs)
+    assert re.fullmatch(r"context [\d.]+ % of [\d,]+ · cached [\d.]+ % · recalled 0", costs[0])
+    assert re.fullmatch(r"context .* · recalled 0 · [\d,]+ turns until compaction", costs[1])
     assert "cached 0 %" in costs[0]
     assert "cached 0 %" not in costs[1]
 
@@ -264,7 +265,8 @@ def test_events_tell_a_machine_everything(events, sample):
     assert ended["message_id"] == entries(sample)[-1]["message_id"]
     assert (ended["finish"], ended["rounds"]) == ("stop", 1)
     assert set(ended["usage"]) == {"input", "cached", "output"}
-    assert set(ended["context"]) == {"window", "used", "cached", "recalled"}
+    counted = {"window", "used", "cached", "recalled"}
+    assert set(ended["context"]) == counted | {"percent", "turns_to_flush", "turns_to_compact"}
 
 
 def test_a_call_is_one_quiet_line(talk, sample):

@@ -91,7 +91,14 @@ def test_a_forecast_tells_percent_and_turns_and_compacting_moves_it_away(say, ta
     sample.put({"carrel.yaml": "layout: carrel\nagents: [{id: kate}]\nmodel: {context_window: 20000}\n"})
     talk("s1", 8)
     told = say("forecast", "s1", "--json").document
-    assert set(told) == {"schema_version", "session", "percent", "turns_to_flush", "turns_to_compact"}
+    assert set(told) == {
+        "schema_version",
+        "session",
+        "percent",
+        "tokens",
+        "turns_to_flush",
+        "turns_to_compact",
+    }
     assert 40 < told["percent"] < 70
     assert 0 < told["turns_to_flush"] < told["turns_to_compact"] < 10
     text = say("forecast", "s1").text

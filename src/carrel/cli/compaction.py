@@ -1,5 +1,7 @@
 """`carrel sessions compact | forecast`: how full a session's window is, and how it is made shorter."""
 
+import asyncio
+
 import click
 from msgspec import to_builtins
 
@@ -16,14 +18,18 @@ from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 @click.command()
 @click.argument("session")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done by rules, and do nothing.")
+@click.option("--model", "model_name", metavar="PROVIDER:MODEL", help="Who summarises; else rules do.")
 @shared_options
-def compact(shared: Shared, session: str, *, dry_run: bool) -> None:
+def compact(shared: Shared, session: str, model_name: str | None, *, dry_run: bool) -> None:
     r"""Let a summary stand for all but the last turns of a session; its log keeps every word.
+
+    The summary of a model that fails, or loses names and requests, is not taken: rules pick one out then.
 
     \b
     Examples:
       carrel sessions compact s1 --dry-run
+      carrel sessions compact s1 --model openai:gpt-5-mini
       carrel sessions compact s1
       carrel sessions compact s1 --json
     """
@@ -36,6 +42,8 @@ def compact(shared: Shared, session: str, *, dry_run: bool) -> None:
                 callbacks=workspace.callbacks,
                 count=workspace.counts.count,
             ).preview(session)
+        elif model_name is not None:
+            done = asyncio.run(workspace.summarise(session, workspace.model(model_name)))
         else:
             done = workspace.compact(session)
     if shared.as_json:
@@ -72,7 +80,7 @@ def forecast(shared: Shared, session: str) -> None:
         output.document({"session": session, **to_builtins(told)})
         return
     about = "" if tokens.exact else "about "
-    output.line(f"{told.percent:g} % used: {about}{tokens.used:,} of {tokens.window:,} tokens")
+    output.line(f"{told.percent:g} % used: {about}{told.tokens:,} of {tokens.window:,} tokens")
     for line in _lines(told):
         output.line(line)
 

@@ -22,6 +22,7 @@ _COMMANDS = {
     "context": ("carrel.cli.context", "Show what the model would read, and why."),
     "chat": ("carrel.cli.chat", "Talk to the agent."),
     "sessions": ("carrel.cli.sessions", "List, read, search, record and export sessions."),
+    "sweep": ("carrel.cli.sweep", "Do what waits in the queue."),
     "tools": ("carrel.cli.tools", "List and call the agent's tools."),
     "skills": ("carrel.cli.skills", "List, show and check skills."),
     "agents": ("carrel.cli.agents", "List and show agents and subagents."),

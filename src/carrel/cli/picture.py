@@ -26,7 +26,9 @@ def headline(report: Report) -> str:
     share = f"{percent(tokens.used, tokens.window)} of {tokens.window:,} tokens used"
     sign = "" if tokens.exact else " (estimated)"
     place = f"{report.layout} · agent {report.agent} · {report.scope} scope"
-    return f"{share}{sign} · {tokens.free:,} left · {place}"
+    turns = report.forecast.turns_to_compact if report.forecast else None
+    ahead = "" if turns is None else f" · {turns_left(turns)}"
+    return f"{share}{sign} · {tokens.free:,} left{ahead} · {place}"
 
 
 def oneline(report: Report) -> str:
@@ -43,6 +45,13 @@ def turn_line(window: int, used: int, cached: int, recalled: int) -> str:
     """Return what one turn cost: how full the window is, and how much of that the call before had too."""
     share = f"context {percent(used, window)} of {window:,}"
     return f"{share} · cached {percent(cached, used)} · recalled {recalled:,}"
+
+
+def turns_left(turns: int) -> str:
+    """Say how many turns are left before history is compacted."""
+    if not turns:
+        return "compacted at the next turn"
+    return "1 turn until compaction" if turns == 1 else f"{turns:,} turns until compaction"
 
 
 def bar(report: Report, width: int) -> list[str]:

@@ -264,7 +264,7 @@ class Assembler:
             window=self.ground.window,
             used=sum(row.tokens for row in rows),
             exact=model.exact,
-            known=window is not None or (name is not None and model.known),
+            known=self.ground.is_window_known,
         )
         if tokens.used > tokens.window:
             message = f"{tokens.used:,} tokens do not fit the window of {tokens.window:,}."

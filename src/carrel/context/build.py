@@ -67,6 +67,12 @@ class Ground(Struct, frozen=True, kw_only=True):
         return self.given_window or describe_model(self.model_name).window
 
     @property
+    def is_window_known(self) -> bool:
+        """Whether the window is said or the model's own; else it is assumed."""
+        name = self.model_name
+        return self.given_window is not None or (name is not None and describe_model(name).known)
+
+    @property
     def ruler(self) -> Ruler:
         """What the layout's limits are counted with."""
         return ruler_for(self.layout.unit, self.counts)

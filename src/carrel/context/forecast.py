@@ -19,6 +19,8 @@ class Forecast(Struct, frozen=True, kw_only=True):
     turns_to_flush: int | None
     turns_to_compact: int | None
     percent: float
+    tokens: int
+    """What the call takes, tools and what the provider counts differently included."""
 
 
 def turn_sizes(messages: Sequence[Message], count: Callable[[str], int]) -> list[int]:
@@ -44,4 +46,5 @@ def forecast(used: int, window: int, growth: Sequence[int]) -> Forecast:
         turns_to_flush=turns_to(FLUSH_PERCENT),
         turns_to_compact=turns_to(COMPACT_PERCENT),
         percent=round(used * 100 / max(1, window), 1),
+        tokens=used,
     )

@@ -17,10 +17,11 @@ from carrel.records import Payload
 from carrel.records.queue import Job
 from carrel.runtime.callbacks import Callbacks
 from carrel.runtime.caller import Caller
-from carrel.runtime.compact import Compacted, Compactor, CoolDown, is_all_of
+from carrel.runtime.compact import KEPT_TOKENS, Compacted, Compactor, CoolDown, is_all_of
 from carrel.runtime.delegation import KIND, Delegation, Seat
 from carrel.runtime.errands import ErrandDesk, Errands, hold_turn
 from carrel.runtime.loop import Event
+from carrel.runtime.loop.threads import in_thread
 from carrel.runtime.model import Model, Spend
 from carrel.runtime.models import OFFLINE, pick_model
 from carrel.runtime.prices import FREE, price_of
@@ -174,6 +175,20 @@ class Conversations:
             raise HiddenByScope(f"session {session}")
         return self._compactor.compact(session)
 
+    async def summarise(self, session: str, scope: str, model: Model | None) -> Compacted:
+        """Compact a session by a model's summary, else by rules; others than the owner as above."""
+        compact = partial(self.compact, session, scope)
+        model = self.background_model() if model is None else model
+        if model.name == OFFLINE:
+            return await in_thread(compact)
+        if not await in_thread(is_all_of, self.sessions, session, parse_scope(scope)):
+            raise HiddenByScope(f"session {session}")
+        summariser = self._summariser_by(model, session, scope)
+        attempt = await summariser.attempt(KEPT_TOKENS)
+        if attempt.compacted is None:
+            return await in_thread(compact)  # which says why, or does it
+        return replace(attempt.compacted, findings=attempt.findings)
+
     def sweep(self, model: Model | None, limit: int) -> Swept:
         """Do what waits in the queue: what agents of this workspace left for others to do."""
         base, records = self._base, self._shelf.records
@@ -231,6 +246,9 @@ class Conversations:
         model = self.background_model() if self._shelf.config.settings.model.background else model
         if model.name == OFFLINE:
             return None  # what it would do is done by rules, when the call is prepared
+        return self._summariser_by(model, session, scope)
+
+    def _summariser_by(self, model: Model, session: str, scope: str) -> Summariser:
         return Summariser(
             shelf=self._shelf,
             compactor=self._compactor,

@@ -1,6 +1,7 @@
 """History summarised by a model: what it costs is counted, and not more than background work may."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.conversing.parts import allow
 from carrel.errors import CarrelError
@@ -28,15 +29,20 @@ class Summariser(Struct, frozen=True, kw_only=True):
         """Let so many tokens stay word for word, and return what is to be said; nothing here is an error."""
         if not await in_thread(is_all_of, self.compactor.sessions, self.session, self.scope):
             return ()
+        attempt = await self.attempt(kept)
+        told = [said_of(attempt.compacted)] if attempt.compacted else []
+        return (*told, *attempt.findings)
+
+    async def attempt(self, kept: int) -> Attempt:
+        """Compact as far as may still be spent, and keep the account of it."""
         allowance = await in_thread(allow, self.shelf, self.session, "background")
         if not allowance.allowed:
-            return allowance.findings
+            return Attempt(findings=allowance.findings)
         attempt = await self.compactor.compact_with(
             self.model, self.session, window=self.shelf.assembler.ground.window, kept=kept
         )
         noted = await in_thread(self._account, attempt)
-        told = [said_of(attempt.compacted)] if attempt.compacted else []
-        return (*allowance.findings, *told, *attempt.findings, *noted)
+        return replace(attempt, findings=(*allowance.findings, *attempt.findings, *noted))
 
     def _account(self, attempt: Attempt) -> tuple[Finding, ...]:
         if attempt.spend is None:

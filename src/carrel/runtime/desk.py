@@ -19,7 +19,7 @@ from carrel.runtime.large import PAGED, Kept, clip_results
 from carrel.runtime.loop import Call
 from carrel.runtime.model import Outcome, Spend, ToolSpec
 from carrel.runtime.record import Scribe
-from carrel.runtime.room import Fitted, kept_of, refuse_over, room_in
+from carrel.runtime.room import Fitted, OverWindow, kept_of, refuse_over, room_in
 from carrel.runtime.spending import surplus
 from carrel.sessions.message import Message, ToolCall
 from carrel.sessions.turn import Said, said
@@ -71,6 +71,13 @@ class SessionDesk(Struct, frozen=True, kw_only=True):
     def tools(self) -> tuple[ToolSpec, ...]:
         """The tools that the model may call."""
         return self.registry.specs()
+
+    def admit(self, message: Message) -> None:
+        """Refuse a message that no call can hold, or that nothing may be spent on."""
+        ground = self.caller.assembler.ground
+        if ground.is_window_known and (tokens := self.count(to_plain(message))) > ground.window:
+            raise OverWindow(tokens, ground.window)
+        self.allow()
 
     def allow(self) -> None:
         """Refuse where no more may be spent."""

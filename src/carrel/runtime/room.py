@@ -125,7 +125,9 @@ def fit_call(
     if _used(assembly) > room and inputs.history:
         inputs, dropped = _drop_turns(inputs, room - _fixed(assembly), room // 4, count, steps)
         findings += dropped
-        assembly = assemble(inputs, budget)
+        foretold, assembly = assembly.report.forecast, assemble(inputs, budget)
+        # What was dropped is not gone: history is as full as it was.
+        assembly = replace(assembly, report=replace(assembly.report, forecast=foretold))
     return Fitted(assembly.with_warnings(findings) if findings else assembly, inputs)
 
 

@@ -65,6 +65,9 @@ class PlainDesk:
         """The conversation as it is recorded."""
         return [message for written in self.written for message in written.messages]
 
+    def admit(self, message: Message) -> None:
+        """Anything may be said."""
+
     def allow(self) -> None:
         """Anything may be spent."""
 

@@ -358,7 +358,10 @@ def test_a_models_summary_stands_and_says_whose_it_is(sessions: Sessions) -> Non
     summary, ids = seen(sessions)
     assert summary.startswith(GOOD)
     assert ids == ["u8", "a8", "u9", "a9"]
-    assert history_of(sessions, "s", scope=Scope.MAIN, message=None)[0].to_text().endswith(summary)
+    history, summarised = history_of(sessions, "s", scope=Scope.MAIN, message=None)
+    assert summarised == 1
+    assert history[0].to_text().endswith(summary)
+    assert len(history) == 1 + len(ids)
 
 
 def test_a_quarter_of_the_window_stays_where_nothing_else_is_said(sessions: Sessions) -> None:
@@ -544,7 +547,9 @@ def test_without_an_audit_the_process_remembers_by_itself(sessions: Sessions) ->
 
 
 def test_a_forecast_counts_turns_of_the_usual_size_up_to_both_marks() -> None:
-    assert forecast(5_000, 10_000, [500]) == Forecast(turns_to_flush=4, turns_to_compact=7, percent=50.0)
+    assert forecast(5_000, 10_000, [500]) == Forecast(
+        turns_to_flush=4, turns_to_compact=7, percent=50.0, tokens=5_000
+    )
     assert forecast(5_000, 10_000, [1, 1, 1, 900, 100, 500, 500, 500, 500, 9_000, 500]) == forecast(
         5_000, 10_000, [500]
     )
@@ -554,8 +559,12 @@ def test_a_forecast_counts_turns_of_the_usual_size_up_to_both_marks() -> None:
 
 
 def test_without_a_turn_nothing_is_forecast_but_what_has_come_already() -> None:
-    assert forecast(1_234, 10_000, []) == Forecast(turns_to_flush=None, turns_to_compact=None, percent=12.3)
-    assert forecast(8_000, 10_000, []) == Forecast(turns_to_flush=0, turns_to_compact=None, percent=80.0)
+    assert forecast(1_234, 10_000, []) == Forecast(
+        turns_to_flush=None, turns_to_compact=None, percent=12.3, tokens=1_234
+    )
+    assert forecast(8_000, 10_000, []) == Forecast(
+        turns_to_flush=0, turns_to_compact=None, percent=80.0, tokens=8_000
+    )
 
 
 @settings(deadline=None)
@@ -585,7 +594,8 @@ def test_a_long_conversation_never_exceeds_its_window_and_compacts_a_bounded_num
     own, chance, window, times = open_sessions(files), random.Random(7), 8_000, 0
     for number in range(300):
         own.record("s", turn(number, chance.randrange(44, 4_000)), scope=Scope.MAIN)
-        used = sum(tokens(m.to_text()) for m in history_of(own, "s", scope=Scope.MAIN, message=None))
+        history, _ = history_of(own, "s", scope=Scope.MAIN, message=None)
+        used = sum(tokens(message.to_text()) for message in history)
         assert used < window
         if used > window * 85 // 100:
             assert with_model(compactor(own), None, window=window).compacted

@@ -3,41 +3,24 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import aclosing, contextmanager
-from datetime import UTC, datetime, timedelta
+from contextlib import aclosing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
+from tests.stubs import openai
+from tests.stubs.openai import OpenAIStub
+from tests.unit.runtime.house import KATES, NOW, House, errors, prompt, results, says, spoken
 from tests.unit.runtime.scripted import asks, assert_valid, call
 
-from carrel.app import Workspace
-from carrel.opening import Opened, open_directory, open_files, pick_agent
-from carrel.runtime.delegation import (
-    DEPTH,
-    KIND,
-    MOST,
-    MOST_ROUNDS,
-    Delegation,
-    ErrandDesk,
-    Errands,
-    Seat,
-    hold_turn,
-    root_of,
-)
-from carrel.runtime.loop import Ended, Event, Limits
+from carrel.runtime.delegation import KIND
+from carrel.runtime.errands import DEPTH, MOST
+from carrel.runtime.loop import Ended, Limits
 from carrel.runtime.loop.hearing import ModelTimeout
-from carrel.runtime.model import Model, Reply
-from carrel.runtime.sweep import sweep
-from carrel.sessions.message import Message
-from carrel.settings import AgentSettings
+from carrel.runtime.model import Reply
 from carrel.testing import SILENCE, ScriptedModel
-from carrel.tools.registry import Registry
-from carrel.workspace.scope import Scope, parse_scope
 
-NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
 RESEARCHER = "---\ndescription: Finds things out\n{}---\nYou are a careful researcher.\n"
 FILES = {
     "carrel.yaml": "layout: carrel\nagents:\n  - id: kate\n    systemPromptTemplate: You are Kate.\n"
@@ -47,125 +30,7 @@ FILES = {
     "MEMORY.md": "Ana uses a Samsung.\n",
     "subagents/researcher.md": RESEARCHER.format(""),
 }
-
-
-class Room:
-    """One agent's workspace, put together as the application does it."""
-
-    def __init__(self, opened: Opened, agent: AgentSettings, models: dict[str, Model]):
-        self.opened = opened
-        self.models = models
-        self.workspace = Workspace(opened.moved_to(agent.workspace), agent)
-
-    @property
-    def sessions(self):
-        return self.workspace.sessions
-
-    def delegation(self, session: str, scope: str, errands: Errands, model: Model) -> Delegation:
-        return Delegation(
-            ground=self.workspace.assembler.ground,
-            session=session,
-            scope=parse_scope(scope),
-            trusted=self.workspace.config.trusted,
-            errands=errands,
-            open=self.seated,
-            models=lambda name: self.models[name] if name else model,
-            queued=lambda: self.workspace.records.queue,
-        )
-
-    def turn(
-        self,
-        session: str,
-        message: str,
-        *,
-        model: Model,
-        scope: str = "main",
-        source: str = "",
-        sender: str | None = None,
-        errands: Errands,
-    ):
-        others = self.delegation(session, scope, errands, model).tools()
-        registry = Registry((*self.workspace.tools(session=session, scope=scope), *others))
-        desk = ErrandDesk(
-            agent=self.workspace.agent.id,
-            session=session,
-            scope=parse_scope(scope),
-            callbacks=self.workspace.callbacks,
-            scribe=self.workspace.scribe,
-            registry=registry.allowed(self.workspace.agent.allowed_tools),
-            preparing=lambda text: self.workspace._prepare(session, text, scope),
-            model=model.name,
-            source=source,
-            sender_id=sender,
-            errands=errands,
-        )
-        return hold_turn(desk, model, Message("user", message))
-
-    @contextmanager
-    def seated(self, seat: Seat) -> Iterator["Room"]:
-        room = Room(self._opened_for(seat), seat.agent, self.models)
-        with room.workspace:
-            yield room
-
-    def _opened_for(self, seat: Seat) -> Opened:
-        if seat.kind == "peer":
-            return self.opened
-        if seat.kind == "inherited":
-            return replace(self.opened, root=self.workspace.root, files=self.workspace.files)
-        root = root_of(self.workspace.root, seat)
-        config = self.opened.config
-        settings = replace(config.settings, agents=(seat.agent,), layout="carrel")
-        config = replace(config, settings=settings, origins={**config.origins, "layout": "delegation"})
-        return replace(
-            self.opened, root=root, files=open_files(root), config=config, manifest=None, lower=None
-        )
-
-
-class House:
-    """A workspace on disk with several agents in it."""
-
-    def __init__(self, root: Path, home: Path):
-        self.root = root
-        self.environ = {"CARREL_HOME": str(home), "CARREL_NOW": NOW.isoformat()}
-        self.models: dict[str, Model] = {}
-        root.mkdir()
-
-    def put(self, files: dict[str, str]) -> "House":
-        for name, text in files.items():
-            path = self.root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        return self
-
-    def trust(self) -> "House":
-        Workspace.trust(self.root, environ=self.environ)
-        return self
-
-    @contextmanager
-    def room(self, agent: str = "kate") -> Iterator[Room]:
-        opened = open_directory(self.root, environ=self.environ)
-        room = Room(opened, pick_agent(opened.config.settings, agent), self.models)
-        with room.workspace:
-            yield room
-
-    def say(self, model: Model, *, scope: str = "main", limits: Limits | None = None) -> list[Event]:
-        """Hold one turn with Kate and return its events."""
-        with self.room() as room:
-
-            async def run() -> list[Event]:
-                events = room.turn("s1", "Hi.", model=model, scope=scope, errands=Errands(limits=limits))
-                return [event async for event in events]
-
-            return asyncio.run(run())
-
-    def log(self, path: str) -> list[dict[str, Any]]:
-        """The lines of the only log in a folder."""
-        (found,) = self.root.glob(f"{path}/*.log.jsonl")
-        return [json.loads(line) for line in found.read_text().splitlines()]
-
-
 OWN = "agents/researcher/workspace/agents/researcher/sessions"
-KATES = "agents/kate/sessions"
 
 
 @pytest.fixture
@@ -175,39 +40,6 @@ def house(tmp_path: Path) -> House:
 
 def delegates(agent: str, task: str = "Find it.", own: str = "c1", **more: Any) -> tuple[Reply]:
     return (asks(call("delegate", own, agent=agent, task=task, **more)),)
-
-
-def says(text: str) -> tuple[Reply]:
-    return (Reply(text=text),)
-
-
-def results(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the tools of a session gave."""
-    return [json.loads(line["content"].partition("\n\n[")[0]) for line in lines if line.get("role") == "tool"]
-
-
-def spoken(lines: list[dict[str, Any]]) -> list[Message]:
-    """A log as a conversation."""
-    return [
-        Message(
-            line["role"],
-            line["content"],
-            tool_calls=tuple(
-                call(each["name"], each["id"], **each["arguments"]) for each in line.get("tool_calls", ())
-            ),
-            tool_call_id=line.get("tool_call_id", ""),
-        )
-        for line in lines
-        if line["type"] == "entry"
-    ]
-
-
-def prompt(model: ScriptedModel, number: int) -> str:
-    return "\n".join(message.to_text() for message in model.requests[number].messages)
-
-
-def errors(lines: list[dict[str, Any]]) -> list[str]:
-    return [each["error"]["code"] for each in results(lines) if "error" in each]
 
 
 def test_an_answer_comes_back_bounded_and_named_as_another_agents(house):
@@ -295,14 +127,19 @@ def test_a_declared_folder_counts_only_in_a_trusted_workspace(house, tmp_path):
 
 
 def test_a_subagents_own_model_tools_and_steps_count(house):
-    more = "model: small\ntools: [list_files, write_file]\nsteps: 1\n"
-    house.put({"subagents/researcher.md": RESEARCHER.format(more)}).trust()
-    small = ScriptedModel((asks(call("list_files", "l1")),), says("Yes."), name="small")
-    house.models["small"] = small
-    house.say(ScriptedModel(delegates("researcher"), says("Done.")))
+    more = "model: openai:small\ntools: [list_files, write_file]\nsteps: 1\n"
+    with OpenAIStub(openai.calls(("list_files", {})), openai.text("Yes.")) as small:
+        house.put({"subagents/researcher.md": RESEARCHER.format(more)})
+        house.put({"carrel.yaml": f"{FILES['carrel.yaml']}model:\n  base_url: {small.url}\n"}).trust()
+        model = ScriptedModel(delegates("researcher"), says("Done."))
+        house.say(model)
+    assert [body["model"] for body in small.bodies] == ["small", "small"]
     # In shared scope nothing is written, so what may write is not there.
-    assert [tool.name for tool in small.requests[0].tools] == ["list_files"]
-    assert small.requests[1].tools == ()
+    assert [tool["function"]["name"] for tool in small.bodies[0]["tools"]] == ["list_files"]
+    assert [body.get("tool_choice") for body in small.bodies] == [None, "none"]
+    assert small.bodies[1]["tools"] == small.bodies[0]["tools"]
+    assert results(house.log())[0]["text"] == "Yes."
+    assert len(model.requests) == 2
 
 
 def test_a_root_that_is_a_link_is_refused(house):
@@ -389,21 +226,6 @@ def test_a_delegate_that_is_silent_is_waited_for_as_long_as_any_model_and_no_lon
     assert model.closed == 3
 
 
-def test_each_level_has_less_time_than_the_one_that_waits_for_it():
-    errands = Errands(limits=Limits(timeout=100.0, patience=7.0, rounds=5))
-    for _ in range(DEPTH):
-        errands.begin()
-        above, errands = errands, errands.below(None)
-        assert (errands.limits.timeout or 0) < (above.limits.timeout or 0)
-        assert (errands.limits.patience, errands.limits.rounds) == (7.0, 5)
-    assert errands.depth == DEPTH
-    # Who has no limit of its own still does not wait forever, and a declaration does not ask for endless rounds.
-    unlimited = Errands(limits=Limits(timeout=None))
-    unlimited.begin()
-    assert unlimited.below(10**9).limits.timeout
-    assert unlimited.below(10**9).limits.rounds == MOST_ROUNDS
-
-
 def test_a_model_that_fails_is_an_error_that_the_caller_reads(house):
     model = ScriptedModel(delegates("researcher"), (RuntimeError("secret words"),), says("Done."))
     house.say(model)
@@ -419,10 +241,10 @@ def test_cancelling_a_turn_stops_all_who_work_for_it(house, deep):
     reached = threading.Event()
     scripts = [delegates("bob"), *([delegates("eve", own="c2")] if deep else [])]
     model = ScriptedModel(*scripts, ("Half an ans", reached.set, SILENCE))
-    with house.room() as room:
+    with house.open() as workspace:
 
         async def run() -> None:
-            async with aclosing(room.turn("s1", "Hi.", model=model, errands=Errands())) as events:
+            async with aclosing(workspace.turn("s1", "Hi.", model=model)) as events:
                 async for _ in events:
                     pass
 
@@ -457,32 +279,25 @@ def test_a_caller_that_runs_out_of_time_stops_those_who_work_for_it(house):
     assert house.log("agents/bob/sessions")[-1]["content"] == "Half"
 
 
-def test_the_same_call_has_the_same_session_and_another_has_another(house):
-    def ask(own: str, task: str) -> str:
-        with house.room() as room:
-            delegation = room.delegation("s1", "main", Errands(), ScriptedModel(says("Yes.")))
-            desk_call = call("delegate", own, agent="researcher", task=task)
-            registry = Registry(delegation.tools())
-            desk = ErrandDesk(
-                agent="kate",
-                session="s1",
-                scope=Scope.MAIN,
-                callbacks=room.workspace.callbacks,
-                scribe=room.workspace.scribe,
-                registry=registry,
-                preparing=room.workspace.assemble,
-                errands=delegation.errands,
-            )
-            return json.loads(desk.call(desk_call))["session"]
+def test_the_same_call_has_the_same_session_and_another_has_another(tmp_path):
+    """A turn that is held again after a crash finds its delegate's session again."""
 
-    first = ask("c1", "Find it.")
-    assert ask("c1", "Find it.") == first
-    assert len({first, ask("c2", "Find it."), ask("c1", "Find more."), ask("c1", "\ud800")}) == 4
+    def ask(number: int, own: str, task: str) -> str:
+        house = House(tmp_path / f"house-{number}", tmp_path / "home").put(FILES).trust()
+        house.say(ScriptedModel(delegates("researcher", task, own), says("Yes."), says("Done.")))
+        (result,) = results(house.log())
+        return result["session"]
 
-
-def swept(room: Room, model: Model, now: datetime = NOW, **options: Any):
-    work = room.delegation("", "shared", Errands(), model).work
-    return sweep(room.workspace.records, {KIND: work}, worker="w", now=lambda: now, **options)
+    asked = [
+        ("c1", "Find it."),
+        ("c1", "Find it."),
+        ("c2", "Find it."),
+        ("c1", "Find more."),
+        ("c1", "\ud800"),
+    ]
+    first, again, *others = (ask(number, *each) for number, each in enumerate(asked))
+    assert again == first
+    assert len({first, *others}) == 4
 
 
 def test_a_background_task_is_queued_and_done_by_a_sweep(house):
@@ -496,38 +311,39 @@ def test_a_background_task_is_queued_and_done_by_a_sweep(house):
         "state": "waiting",
     }
     assert not (house.root / OWN).exists()
-    with house.room() as room:
-        done = swept(room, ScriptedModel(says("Found.")))
-        (job,) = room.workspace.records.queue.jobs()
-        assert (done.done, done.left, job.key) == (1, 0, result["session"])
-        assert (job.result["text"], job.result["source"]) == ("Found.", "agent:researcher")
-        assert swept(room, ScriptedModel()).done == 0
+    done = house.sweep(ScriptedModel(says("Found.")))
+    with house.open() as workspace:
+        (job,) = workspace.records.queue.jobs()
+    assert (done.done, done.left, job.key) == (1, 0, result["session"])
+    assert job.result is not None
+    assert (job.result["text"], job.result["source"]) == ("Found.", "agent:researcher")
+    assert house.sweep(ScriptedModel()).done == 0
     assert [line.get("content") for line in house.log(OWN)] == [None, "Find it.", "Found."]
 
 
 def test_a_worker_that_dies_after_the_answer_asks_nobody_again(house):
     house.say(ScriptedModel(delegates("researcher", background=True), says("Later.")))
-    with house.room() as room:
-        queue = room.workspace.records.queue
+    with house.open() as workspace:
+        queue = workspace.records.queue
         lost = queue.take([KIND], now=NOW, lease=timedelta(minutes=1), worker="dead")
         assert lost is not None
-        room.delegation("", "shared", Errands(), ScriptedModel(says("Found."))).work(lost)
-        before = house.log(OWN)
-        silent = ScriptedModel()
-        assert swept(room, silent).done == 0  # the lease still holds
-        assert swept(room, silent, NOW + timedelta(minutes=2)).done == 1
-        assert silent.requests == []
-        assert queue.jobs()[0].result["text"] == "Found."
+        workspace.conversations.work(lost, ScriptedModel(says("Found.")))
+    before = house.log(OWN)
+    silent = ScriptedModel()
+    assert house.sweep(silent).done == 0  # the lease still holds
+    assert house.sweep(silent, at=NOW + timedelta(minutes=2)).done == 1
+    assert silent.requests == []
+    with house.open() as workspace:
+        (job,) = workspace.records.queue.jobs()
+    assert job.result is not None
+    assert job.result["text"] == "Found."
     assert house.log(OWN) == before
 
 
 def test_a_worker_that_dies_before_the_answer_leaves_one_question_and_one_answer(house):
     house.say(ScriptedModel(delegates("researcher", background=True), says("Later.")))
-    with house.room() as room:
-        failing = ScriptedModel(("Half", RuntimeError()))
-        assert swept(room, failing).retrying == 1
-        later = NOW + timedelta(hours=1)
-        assert swept(room, ScriptedModel(says("Found.")), later).done == 1
+    assert house.sweep(ScriptedModel(("Half", RuntimeError()))).retrying == 1
+    assert house.sweep(ScriptedModel(says("Found.")), at=NOW + timedelta(hours=1)).done == 1
     log = house.log(OWN)
     assert [line["content"] for line in log[1:]] == ["Find it.", "Half", "Found."]
     assert_valid(spoken(log))
@@ -537,8 +353,7 @@ def test_a_background_task_keeps_the_scope_it_was_asked_in(house):
     house.put({"subagents/researcher.md": RESEARCHER.format("workspace:\n  mode: shared\n")})
     house.say(ScriptedModel(delegates("researcher", background=True), says("Later.")), scope="shared")
     model = ScriptedModel(says("Found."))
-    with house.room() as room:
-        assert swept(room, model).done == 1
+    assert house.sweep(model).done == 1
     assert "Be brief." in prompt(model, 0)
     assert "Samsung" not in prompt(model, 0)
 
@@ -546,9 +361,9 @@ def test_a_background_task_keeps_the_scope_it_was_asked_in(house):
 def test_a_task_for_somebody_who_is_gone_is_given_up(house):
     house.say(ScriptedModel(delegates("researcher", background=True), says("Later.")))
     (house.root / "subagents/researcher.md").unlink()
-    with house.room() as room:
-        assert swept(room, ScriptedModel()).failed == 1
-        assert "unknown_delegate" in room.workspace.records.queue.jobs("failed")[0].error
+    assert house.sweep(ScriptedModel()).failed == 1
+    with house.open() as workspace:
+        assert "unknown_delegate" in workspace.records.queue.jobs("failed")[0].error
 
 
 def test_who_was_asked_may_not_put_the_task_off(house):

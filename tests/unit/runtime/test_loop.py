@@ -92,6 +92,7 @@ def test_a_tool_runs_between_two_rounds_and_each_step_is_recorded_when_it_arrive
         "record tool",
         "call echo",
         "record tool",
+        "fit",
         "record assistant",
     ]
     assert desk.log[2:4] == [
@@ -295,18 +296,20 @@ def test_a_model_that_calls_tools_for_ever_ends_the_turn_visibly():
     events = play(model, desk)
     assert (events[-1].finish, events[-1].rounds) == ("tool_rounds", 8)
     assert len(model.requests) == 9
-    assert [bool(request.tools) for request in model.requests] == [True] * 8 + [False]
+    assert [request.may_call for request in model.requests] == [True] * 8 + [False]
+    # A provider keeps what it made of the tools, as long as they stay the same.
+    assert all(request.tools == desk.tools for request in model.requests)
     assert desk.written[-1].finish == "tool_rounds"
     assert error_in(desk.log[-1].to_text())["code"] == "not_run"
     assert desk.steps.count("call echo") == 8
     assert_valid(desk.log)
 
 
-def test_without_rounds_no_tool_is_offered_or_run():
+def test_without_rounds_no_tool_may_be_called_or_is_run():
     desk = PlainDesk({"echo": echo})
     model = ScriptedModel([asks(call("echo"))])
     events = play(model, desk, limits=Limits(rounds=0))
-    assert (events[-1].finish, model.requests[0].tools) == ("tool_rounds", ())
+    assert (events[-1].finish, model.requests[0].may_call) == ("tool_rounds", False)
     assert "call echo" not in desk.steps
     assert_valid(desk.log)
 

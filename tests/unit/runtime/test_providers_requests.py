@@ -13,7 +13,6 @@ from tests.stubs.asking import ask, model_at
 from tests.stubs.openai import OpenAIStub
 
 from carrel.app import Workspace
-from carrel.context import formats
 from carrel.runtime.model import Request, ToolSpec
 from carrel.runtime.providers.bodies import body_of
 from carrel.sessions.message import Message, ToolCall
@@ -50,7 +49,7 @@ def assembled(desk, layout, *, rounds=()):
 
 
 def asked_for(assembly, tools=()):
-    return Request(messages=assembly.messages, tools=tools, stable=formats._count_stable(assembly))
+    return Request(messages=assembly.messages, tools=tools, stable=assembly.stable)
 
 
 def sent(stub, request, **more):

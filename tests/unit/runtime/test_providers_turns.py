@@ -172,4 +172,7 @@ def test_the_last_round_may_call_no_tools_and_is_accepted_all_the_same(workspace
     assert error is None
     assert events[-1].finish == "tool_rounds"
     assert stub.bodies[-1]["tool_choice"] == {"type": "none"}
-    assert [tool["name"] for tool in stub.bodies[-1]["tools"]] == ["list_files"]
+    # What stands before the conversation is the same in the last round: a provider keeps it.
+    assert stub.bodies[-1]["tools"] == stub.bodies[0]["tools"]
+    assert "list_files" in [tool["name"] for tool in stub.bodies[-1]["tools"]]
+    assert ["tool_choice" in body for body in stub.bodies] == [False] * 8 + [True]

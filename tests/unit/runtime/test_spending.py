@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from carrel.errors import Refused
 from carrel.records.sqlite import SqliteRecords
 from carrel.records.usage import Spent
-from carrel.runtime.model import Spend
-from carrel.runtime.spending import Allowance, Caps, SpendingCap, anchored, check
+from carrel.runtime.spending import DOUBT_FROM, Allowance, Caps, SpendingCap, check, surplus
 
 NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
 DAY = Caps(per_day=5.0)
@@ -156,40 +155,56 @@ def test_calls_without_a_price_are_not_counted_and_that_is_said(usage):
 # --------------------------------------------------------------------------------------------------- anchoring
 
 
-def test_without_a_report_our_own_count_stands():
-    assert anchored(None, 0, 900).tokens == 900
-    assert anchored(None, 500, 900).tokens == 900
-    assert anchored(Spend(input=700), 0, 900).tokens == 900
+def reported(tokens, counted, *, model="gpt-5"):
+    """The last call of a session as its provider reported it, and as it was counted here."""
+    return Spent(
+        agent="kate", session="s1", model=model, at=NOW, input=tokens, cached=0, output=1, counted=counted
+    )
 
 
-def test_what_was_added_since_is_added_to_what_the_provider_reported():
-    found = anchored(Spend(input=1_200), 1_000, 1_350)
-    assert (found.tokens, found.finding) == (1_550, None)
+def test_without_a_report_on_this_model_there_is_nothing_to_go_by():
+    assert surplus(None, "gpt-5") is None
+    assert surplus(reported(1_200, 1_000), "gpt-4o") is None
+    assert surplus(reported(1_200, 0), "gpt-5") is None  # a call that was not counted
+    assert surplus(reported(0, 1_000), "gpt-5") is None  # a provider that tells nothing
 
 
-def test_a_history_that_shrank_is_taken_off_and_never_below_nothing():
-    assert anchored(Spend(input=1_200), 1_000, 400).tokens == 600
-    assert anchored(Spend(input=300), 1_000, 100).tokens == 0
+def test_what_the_provider_counts_beyond_us_is_beside_the_next_call_too():
+    found = surplus(reported(1_200, 1_000), "gpt-5")
+    assert found is not None
+    assert (found.tokens, found.finding) == (200, None)
 
 
-@pytest.mark.parametrize("reported", [0, 249, 4_001, 10**9])
-def test_a_report_that_cannot_be_true_is_left_aside_and_named(reported):
-    found = anchored(Spend(input=reported), 1_000, 1_100)
-    assert found.tokens == 1_100
+def test_a_provider_that_counts_less_saves_nothing():
+    found = surplus(reported(600, 1_000), "gpt-5")
+    assert found is not None
+    assert (found.tokens, found.finding) == (0, None)
+
+
+@pytest.mark.parametrize("tokens", [1, 249, DOUBT_FROM + 4_001, 10**9])
+def test_a_report_that_cannot_be_true_is_left_aside_and_named(tokens):
+    found = surplus(reported(tokens, 1_000), "gpt-5")
+    assert found is not None
+    assert found.tokens == 0
     assert found.finding is not None
     assert found.finding.code == "usage_doubtful"
-    assert f"{reported:,}" in found.finding.message
+    assert f"{tokens:,}" in found.finding.message
+    assert "1,000" in found.finding.message
 
 
-@pytest.mark.parametrize("reported", [250, 4_000])
-def test_a_tokenizer_that_differs_is_no_lie(reported):
-    assert anchored(Spend(input=reported), 1_000, 1_000).finding is None
+@pytest.mark.parametrize("tokens", [250, 4_000, DOUBT_FROM + 4_000])
+def test_another_tokenizer_and_many_tools_are_no_lie(tokens):
+    found = surplus(reported(tokens, 1_000), "gpt-5")
+    assert found is not None
+    assert found.finding is None
 
 
 whole = st.integers(-10, 10**12)
 
 
-@given(reported=whole, last=whole, counted=whole)
-def test_whatever_is_reported_the_estimate_is_near_to_one_of_both(reported, last, counted):
-    tokens = anchored(Spend(input=reported), last, counted).tokens
-    assert 0 <= tokens <= max(0, counted) + 3 * max(0, last)
+@given(tokens=whole, counted=whole)
+def test_whatever_is_reported_the_surplus_is_bounded_by_what_was_counted(tokens, counted):
+    found = surplus(reported(tokens, counted), "gpt-5")
+    if found is not None:
+        assert 0 <= found.tokens <= 3 * max(0, counted) + DOUBT_FROM
+        assert found.finding is None or not found.tokens

@@ -1,7 +1,6 @@
 """`carrel chat`: a conversation in a terminal, or through a pipe."""
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Generator, Sequence
@@ -23,14 +22,19 @@ from carrel.context.report import Report, Row
 from carrel.errors import CarrelError
 from carrel.runtime.loop import Ended, Event, Prepared
 from carrel.runtime.model import Model
-from carrel.runtime.models import Paced, pick_model
+from carrel.runtime.models import Paced
 
 Outcome = Literal["done", "stopped", "left"]
 
 
 @click.command()
 @click.option("--session", metavar="ID", help="The conversation to go on with; else a new one.")
-@click.option("--model", "model_name", metavar="PROVIDER:MODEL", help="Who answers. [default: offline]")
+@click.option(
+    "--model",
+    "model_name",
+    metavar="PROVIDER:MODEL",
+    help="Who answers; else as the settings say.",
+)
 @click.option(
     "--source", metavar="NAME", default="cli", show_default=True, help="Where it is held, for the log."
 )
@@ -60,10 +64,7 @@ def chat(
       carrel chat --json < questions.txt
     """
     with shared.open() as workspace, asyncio.Runner() as runner:
-        given = workspace.config.settings.model
-        model = pick_model(
-            model_name, base_url=given.base_url, key_variable=given.key_variable, environ=os.environ
-        )
+        model = workspace.model(model_name)
         past = look_back(workspace, session, shared.scope) if session is not None else None
         name = session if session is not None else new_session(workspace)
         place = Place(workspace=workspace, session=name, scope=shared.scope)

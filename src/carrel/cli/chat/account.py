@@ -15,6 +15,10 @@ class Account(Struct, frozen=True, kw_only=True):
     used: int
     cached: int
     recalled: int
+    percent: float | None = None
+    """How full the window is, tools included, and in how many turns it is saved and compacted; if known."""
+    turns_to_flush: int | None = None
+    turns_to_compact: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as an event shows it."""
@@ -23,11 +27,15 @@ class Account(Struct, frozen=True, kw_only=True):
 
 def account_of(report: Report, before: Sequence[Row]) -> Account:
     """Return the account of a call that follows one with these sections."""
+    foretold = report.forecast
     return Account(
         window=report.tokens.window,
         used=report.tokens.used,
         cached=unchanged(before, report.sections),
         recalled=sum(bool(hit["kept"]) for hit in report.recall),
+        percent=foretold.percent if foretold else None,
+        turns_to_flush=foretold.turns_to_flush if foretold else None,
+        turns_to_compact=foretold.turns_to_compact if foretold else None,
     )
 
 

@@ -11,7 +11,7 @@ from carrel.cli.chat.account import Account
 from carrel.cli.errors import show_error
 from carrel.errors import CarrelError
 from carrel.findings import Finding
-from carrel.runtime.loop import CallEnded, CallStarted, Ended, Event, Piece
+from carrel.runtime.loop import CallEnded, CallStarted, Ended, Event, Piece, Shortening
 from carrel.sessions.message import ToolCall
 
 SCHEMA_VERSION = 1
@@ -90,6 +90,8 @@ class TextVoice:
         """Print pieces as they come, and a line for each call."""
         if isinstance(event, Piece):
             self._speak(event.text)
+        elif isinstance(event, Shortening):
+            self.note("· summarising what was said before …")
         elif isinstance(event, CallStarted):
             self.note(f"· {title_of(event.call)}")
         elif isinstance(event, CallEnded) and event.failed:
@@ -104,7 +106,7 @@ class TextVoice:
         if ended.finish != "stop":
             self.note(f"(not the whole answer: {ended.finish})")
         if account is not None:
-            self.note(picture.turn_line(account.window, account.used, account.cached, account.recalled))
+            self.note(_cost_of(account))
 
     def stopped(self) -> None:
         """Say so."""
@@ -160,6 +162,8 @@ class JsonVoice:
         """Print pieces, calls and results as they come."""
         if isinstance(event, Piece):
             _put({"event": "piece", "text": event.text})
+        elif isinstance(event, Shortening):
+            _put({"event": "shortening"})
         elif isinstance(event, CallStarted):
             _put({"event": "call", **event.call.to_json()})
         elif isinstance(event, CallEnded):
@@ -201,6 +205,12 @@ class JsonVoice:
 
     def end_line(self) -> None:
         """Do nothing: every line is whole."""
+
+
+def _cost_of(account: Account) -> str:
+    line = picture.turn_line(account.window, account.used, account.cached, account.recalled)
+    left = account.turns_to_compact
+    return line if left is None else f"{line} · {picture.turns_left(left)}"
 
 
 def safe(text: str) -> str:

@@ -16,11 +16,37 @@ from msgspec.structs import replace
 from carrel.findings import Finding
 from carrel.runtime.callbacks import Callbacks, TurnBegins, TurnEnded
 from carrel.runtime.loop import calls as tools
+from carrel.runtime.loop.events import (
+    Assembled,
+    CallEnded,
+    CallStarted,
+    Ended,
+    Event,
+    Piece,
+    Prepared,
+    Shortening,
+)
 from carrel.runtime.loop.hearing import Hearing, ModelTimeout
 from carrel.runtime.loop.threads import in_thread, surely
 from carrel.runtime.model import ContextTooLong, Finish, Model, Outcome, Reply, Request, Spend, ToolSpec
 from carrel.sessions.message import Message, ToolCall
 from carrel.workspace.scope import Scope
+
+__all__ = [
+    "Assembled",
+    "Call",
+    "CallEnded",
+    "CallStarted",
+    "Desk",
+    "Ended",
+    "Event",
+    "Limits",
+    "Outcome",
+    "Piece",
+    "Prepared",
+    "Shortening",
+    "run_turn",
+]
 
 _T = TypeVar("_T")
 
@@ -34,20 +60,6 @@ class Limits(Struct, frozen=True, kw_only=True):
     calls: int = 32
     result: int = 200_000
     reply: int = 4_000_000
-
-
-class Assembled(Protocol):
-    """What the turn needs of an assembly."""
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """The messages, the user's own last."""
-        ...
-
-    @property
-    def stable(self) -> int:
-        """How many leading messages the next call will have as well."""
-        ...
 
 
 class Call(Struct, frozen=True):
@@ -88,6 +100,10 @@ class Desk(Protocol):
         """Who wants to be told of turns."""
         ...
 
+    def admit(self, message: Message) -> None:
+        """Refuse a message that cannot be answered, before it is recorded."""
+        ...
+
     def allow(self) -> None:
         """Refuse a call of the model where no more may be spent."""
         ...
@@ -117,49 +133,6 @@ class Desk(Protocol):
     def call(self, call: ToolCall) -> str:
         """Run one call and return its result; arguments that make no sense are a typed error."""
         ...
-
-
-class Shortening(Struct, frozen=True):
-    """A model summarises history before the turn goes on, which may take a while."""
-
-
-class Prepared(Struct, frozen=True):
-    """The context is assembled; the model is asked next."""
-
-    assembly: Assembled
-
-
-class Piece(Struct, frozen=True):
-    """The model said something."""
-
-    text: str
-
-
-class CallStarted(Struct, frozen=True):
-    """A tool begins."""
-
-    call: ToolCall
-
-
-class CallEnded(Struct, frozen=True):
-    """A tool's result is recorded."""
-
-    call: ToolCall
-    result: str
-    failed: bool
-
-
-class Ended(Struct, frozen=True, kw_only=True):
-    """The turn is over and recorded; `spend` is that of all its calls, `finish` says why it ended."""
-
-    reply: Reply
-    spend: Spend | None
-    rounds: int
-    finish: Outcome
-    findings: tuple[Finding, ...]
-
-
-Event = Shortening | Prepared | Piece | CallStarted | CallEnded | Ended
 
 
 def run_turn(
@@ -198,7 +171,7 @@ class _Turn:
         """Yield what happens; however it ends, the record is whole when this returns."""
         if self._limits.timeout is not None:
             self._deadline = asyncio.get_running_loop().time() + self._limits.timeout
-        await in_thread(self._desk.allow)  # before anything is recorded
+        await in_thread(self._desk.admit, self._message)
         try:
             await self._write([self._message])
             await self._begin()

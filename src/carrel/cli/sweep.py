@@ -1,0 +1,37 @@
+"""`carrel sweep`: do what waits in the queue."""
+
+import click
+from msgspec import to_builtins
+
+from carrel.cli import output
+from carrel.cli.options import Shared, shared_options
+from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Most jobs to do.")
+@click.option("--model", "model_name", metavar="PROVIDER:MODEL", help="Who works; else as the settings say.")
+@shared_options
+def sweep(shared: Shared, limit: int, model_name: str | None) -> None:
+    r"""Do what waits in the queue: tasks that agents left for others to do.
+
+    A job that fails is tried again later, and given up after five times. Run it from cron, or by hand.
+
+    \b
+    Examples:
+      carrel sweep
+      carrel sweep --limit 1 --json
+      */5 * * * * carrel -C /home/me/agent sweep
+    """
+    if parse_scope(shared.scope) is Scope.SHARED:
+        raise HiddenByScope("the queue")
+    with shared.open() as workspace:
+        swept = workspace.sweep(model=workspace.model(model_name) if model_name else None, limit=limit)
+    output.warnings(swept.findings)
+    if shared.as_json:
+        output.document(to_builtins(swept))
+        return
+    output.line(
+        f"{swept.done:,} done · {swept.failed:,} given up · {swept.retrying:,} to be tried again · "
+        f"{swept.left:,} left"
+    )
