@@ -16,6 +16,7 @@ from carrel.context.build import agent_name
 from carrel.errors import CarrelError
 from carrel.findings import Finding
 from carrel.opening import time_zone
+from carrel.runtime.delegation import SOURCE as DELEGATED
 from carrel.runtime.models import OFFLINE
 from carrel.sessions.places import valid_session
 from carrel.sessions.transcript import Entry
@@ -109,14 +110,27 @@ def _opening_lines(place: Place, past: Past | None, speaker: str, model: str) ->
     if past is None:
         return
     for entry in past.last:
-        yield f"  {speaker if entry.role == 'assistant' else 'you'}: {_one_line(entry.to_text())}"
+        yield f"  {_who(entry, speaker)}: {_one_line(entry.to_text())}"
     said = (past.missing, *(finding.message for finding in past.findings))
     if missing := " · ".join(output.printable(text) for text in said if text):
         yield missing
 
 
+def _who(entry: Entry, speaker: str) -> str:
+    if entry.role == "assistant":
+        return speaker
+    return output.printable(entry.sender_id or "an agent") if _is_handed(entry) else "you"
+
+
+def _is_handed(entry: Entry) -> bool:
+    """Tell whether another agent has handed in what it did in the background, which nobody must answer."""
+    return entry.role == "user" and entry.source_plugin == DELEGATED
+
+
 def _missing(last: Entry) -> str:
     """Say what the last turn lacks: an answer, or the end of one."""
+    if _is_handed(last):
+        return ""
     if last.role != "assistant" or last.tool_calls:
         return "The last turn was interrupted: its answer is missing."
     if last.finish == "cancelled":
