@@ -23,6 +23,7 @@ bench: $(VENV)/.benched
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/assemble.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/tree.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/sessions.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/turns.py
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
@@ -34,7 +35,7 @@ $(VENV)/.checked: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.benched: $(VENV)/.installed
-	@$(PIP) --editable '.[bench]'
+	@$(PIP) --editable '.[agent,bench]'
 	@touch $@
 
 clean:

@@ -628,7 +628,7 @@ ANYTHING = st.one_of(
 
 def test_what_a_turn_took_comes_back(records: Records) -> None:
     assert records.usage.last("kate", "s1") is None
-    took = spent(cost=0.25, purpose="background")
+    took = spent(cost=0.25, purpose="background", counted=93)
     records.usage.add(took, turn="t1")
     assert records.usage.last("kate", "s1") == took
 
@@ -652,6 +652,16 @@ def test_the_last_is_what_was_added_last_for_that_session(records: Records) -> N
     last = records.usage.last("kate", "s1")
     assert last is not None
     assert last.output == 2
+
+
+def test_the_last_of_one_purpose_is_not_that_of_the_other(records: Records) -> None:
+    records.usage.add(spent(output=1, counted=90), turn="t1")
+    records.usage.add(spent(output=2, purpose="background"), turn="summary")
+    turn, background = (records.usage.last("kate", "s1", purpose=own) for own in ("turn", "background"))
+    assert turn == spent(output=1, counted=90)
+    assert background == spent(output=2, purpose="background")
+    assert records.usage.last("kate", "s1") == background
+    assert records.usage.last("kate", "s2", purpose="turn") is None
 
 
 def test_nothing_adds_up_to_nothing(records: Records) -> None:
@@ -698,7 +708,7 @@ def test_a_provider_that_lies_is_believed_within_reason(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(
-    figures=st.fixed_dictionaries(dict.fromkeys(("input", "cached", "output", "cost"), ANYTHING)),
+    figures=st.fixed_dictionaries(dict.fromkeys(("input", "cached", "output", "cost", "counted"), ANYTHING)),
     turn=st.uuids(),
 )
 def test_no_figure_whatever_breaks_a_turn(records: Records, figures: dict[str, object], turn: UUID) -> None:
@@ -707,6 +717,7 @@ def test_no_figure_whatever_breaks_a_turn(records: Records, figures: dict[str, o
     assert last is not None
     assert 0 <= last.cached <= last.input <= MOST_TOKENS
     assert 0 <= last.output <= MOST_TOKENS
+    assert 0 <= last.counted <= MOST_TOKENS
     total = records.usage.total()
     assert total.cost is None or (math.isfinite(total.cost) and total.cost >= 0)
 

@@ -1,8 +1,8 @@
 """Conversations of one agent: loaded by the first thing that needs one, since a report does not."""
 
 import os
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
 from socket import gethostname
 
@@ -15,6 +15,7 @@ from carrel.findings import Finding
 from carrel.opening import Opened, Places, pick_agent
 from carrel.records import Payload
 from carrel.records.queue import Job
+from carrel.records.usage import Usage
 from carrel.runtime.callbacks import Callbacks
 from carrel.runtime.caller import Caller
 from carrel.runtime.compact import KEPT_TOKENS, Compacted, Compactor, CoolDown, is_all_of
@@ -148,13 +149,14 @@ class Conversations:
         """Hold one turn; `errands` is what it has in common with the turn that asked for it, if one did."""
         model = self.model() if model is None else model
         errands = errands or Errands()
+        errands.account = errands.account or (lambda: self._shelf.records.usage)
         caller = self.caller(session, scope)
         desk = ErrandDesk(
             agent=self._shelf.agent.id,
             session=valid_session(session),
             scope=parse_scope(scope),
             callbacks=self._callbacks,
-            scribe=self.scribe,
+            scribe=replace(self.scribe, account=errands.account, purpose=errands.purpose),
             registry=self.tools(session, scope, errands=errands, model=model),
             errands=errands,
             sender_id=sender,
@@ -163,7 +165,7 @@ class Conversations:
             model=model.name,
             source=source,
             keep=partial(parts.keep_result, self._shelf, self.sessions, valid_session(session)),
-            allowing=partial(self._allow, session, model.name),
+            allowing=partial(self._allow, session, model.name, errands.account),
             summarising=self._summariser(session, scope, model),
         )
         return hold_turn(desk, model, Message("user", message))
@@ -191,26 +193,48 @@ class Conversations:
 
     def sweep(self, model: Model | None, limit: int) -> Swept:
         """Do what waits in the queue: what agents of this workspace left for others to do."""
-        base, records = self._base, self._shelf.records
-        allowed = parts.allow(self._shelf, None, "background")
-        if not allowed.allowed:
-            return Swept(left=sum(records.queue.counts().values()), findings=allowed.findings)
+        base, shelf = self._base, self._shelf
 
-        def delegated(job: Job) -> Payload:
+        @contextmanager
+        def asking(job: Job) -> Generator[Conversations]:
             caller = pick_agent(base.config.settings, str(job.payload["caller"]))
             with self._reopen(base.moved_to(caller.workspace), caller, base) as conversations:
-                return conversations.work(job, model)
+                yield conversations
 
-        worker = f"{gethostname()}:{os.getpid()}"
-        now = self._shelf.config.clock.now
-        return sweep(records, {KIND: delegated}, worker=worker, now=now, limit=limit)
+        def delegated(job: Job) -> Payload:
+            with asking(job) as conversations:
+                errands = Errands(account=lambda: shelf.records.usage, purpose="background")
+                return conversations.work(job, model, errands)
 
-    def work(self, job: Job, model: Model | None) -> Payload:
+        def given_up(job: Job, why: str) -> None:
+            with asking(job) as conversations:
+                conversations.tell(job, why)
+
+        def stopped() -> tuple[Finding, ...]:
+            allowed = parts.allow(shelf, None, "background")
+            return () if allowed.allowed else allowed.findings
+
+        return sweep(
+            shelf.records,
+            {KIND: delegated},
+            worker=f"{gethostname()}:{os.getpid()}",
+            now=shelf.config.clock.now,
+            limit=limit,
+            stopped=stopped,
+            given_up=given_up,
+        )
+
+    def work(self, job: Job, model: Model | None, errands: Errands | None = None) -> Payload:
         """Do a task that this agent left for another, and hand it the answer, once."""
-        delegation = self._delegation("", Scope.SHARED, Errands(), model or self.background_model())
+        model = model or self.background_model()
+        delegation = self._delegation("", Scope.SHARED, errands or Errands(), model)
         done = delegation.work(job)
-        delegation.hand_back(job, done, self.scribe)
+        delegation.hand_back(job, str(done["text"]), self.scribe)
         return done
+
+    def tell(self, job: Job, why: str) -> None:
+        """Tell the session in which a task was asked that nothing came of it."""
+        self._delegation("", Scope.SHARED, Errands(), None).hand_back(job, f"(No answer: {why})", self.scribe)
 
     def close(self) -> None:
         """Let go of what was opened."""
@@ -238,9 +262,11 @@ class Conversations:
         opened = parts.opened_for(self._shelf, self._base, seat)
         return self._reopen(opened, seat.agent, self._base if seat.kind == "peer" else opened)
 
-    def _allow(self, session: str, model: str) -> tuple[Finding, ...]:
+    def _allow(self, session: str, model: str, account: Callable[[], Usage]) -> tuple[Finding, ...]:
         """Refuse a call beyond a cap, unless its model costs nothing."""
-        return () if price_of(model) == FREE else parts.allow(self._shelf, session, "turn").findings
+        if price_of(model) == FREE:
+            return ()
+        return parts.allow(self._shelf, session, "turn", account()).findings
 
     def _summariser(self, session: str, scope: str, model: Model) -> Summariser | None:
         model = self.background_model() if self._shelf.config.settings.model.background else model

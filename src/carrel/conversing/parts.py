@@ -12,7 +12,7 @@ from carrel.files.local import LocalFiles
 from carrel.findings import Finding
 from carrel.opening import Opened, Places, open_files, time_zone
 from carrel.records import Records
-from carrel.records.usage import Purpose
+from carrel.records.usage import Purpose, Usage
 from carrel.runtime.callbacks import TurnEnded
 from carrel.runtime.delegation import Seat, root_of
 from carrel.runtime.large import Kept, Sizes, keep_large
@@ -118,7 +118,7 @@ def keep_result(shelf: Shelf, sessions: Sessions, session: str, text: str) -> Ke
     )
 
 
-def allow(shelf: Shelf, session: str | None, purpose: Purpose) -> Allowance:
+def allow(shelf: Shelf, session: str | None, purpose: Purpose, usage: Usage | None = None) -> Allowance:
     """Say whether the agent may spend more; a turn beyond a cap is refused.
 
     Where there is a cap, records that cannot be read are an error: nobody knows what was spent.
@@ -128,7 +128,8 @@ def allow(shelf: Shelf, session: str | None, purpose: Purpose) -> Allowance:
     if caps == Caps():
         return Allowance()
     now = shelf.config.clock.now().astimezone(time_zone(settings.time_zone))
-    return check(shelf.records.usage, caps, agent=shelf.agent.id, session=session, now=now, purpose=purpose)
+    account = shelf.records.usage if usage is None else usage
+    return check(account, caps, agent=shelf.agent.id, session=session, now=now, purpose=purpose)
 
 
 def ended_turn(sessions: Sessions, agent: str, session: str, scope: Scope) -> TurnEnded:

@@ -1,6 +1,7 @@
 """The calls of one agent in one session: prepared so that each fits its window, whatever was said before."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from carrel.records.database import DatabaseUnavailable, NewerFormat
 from carrel.runtime.callbacks import CompactionBegins
 from carrel.runtime.compact import Compacted, Compactor, is_all_of
 from carrel.runtime.history import history_of
-from carrel.runtime.prepare import prepare, preview, records_unavailable
+from carrel.runtime.prepare import keep, prepare, preview, records_unavailable
 from carrel.runtime.room import Fitted, Shortened, Steps, fit_call, refuse_over
 from carrel.sessions.message import Message
 
@@ -57,9 +58,16 @@ class Caller(Struct, frozen=True, kw_only=True):
             refuse_over(fitted.assembly, inputs.beside)
             return replace(fitted, assembly=fitted.assembly.with_warnings([records_unavailable(error)]))
 
-    def look(self, message: str, *, beside: int | None = None) -> Fitted:
-        """Return what a call would be, and change nothing."""
-        return preview(self.assembler, None, self._inputs(message, beside))
+    def look(self, message: str, *, beside: int | None = None) -> Fitted | None:
+        """Return what a call would be with all of its history, none where that cannot be told."""
+        inputs = self._inputs(message, beside)
+        with suppress(DatabaseUnavailable, NewerFormat):
+            return preview(self.assembler, self.records(), inputs, steps=Steps(drop=False))
+        return None
+
+    def keep(self, looked: Fitted) -> Fitted:
+        """Remember a call as it was looked at, since it will be made like that."""
+        return keep(self.assembler, self.records(), looked)
 
     def refit(self, fitted: Fitted, room: int) -> Fitted:
         """Return the same call in less room, for a further round of its turn: nothing is compacted now."""

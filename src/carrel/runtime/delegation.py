@@ -151,14 +151,14 @@ class Delegation(Struct, frozen=True, kw_only=True):
         seat = self._seat(errand.agent, parse_scope(errand.scope))
         return asking.to_json(self._hold(seat, errand.session, errand.task, ids=errand.session))
 
-    def hand_back(self, job: Job, answer: Payload, scribe: Scribe) -> None:
+    def hand_back(self, job: Job, answer: str, scribe: Scribe) -> None:
         """Tell the session in which a task was asked what came of it, once, as words of somebody else."""
         errand = convert(job.payload, Errand)
         if not errand.asked_in or not scribe.sessions.exists(errand.asked_in):
             return  # nobody asked in a session, or it is deleted
         told = Said(
             role="user",
-            content=asking.told_later(errand.agent, errand.task, str(answer["text"])),
+            content=asking.told_later(errand.agent, errand.task, answer),
             message_id=f"{errand.session}-handed",
             sender_id=errand.agent,
         )

@@ -39,8 +39,12 @@ class Noticed(Struct):
     stood: int | None = None
     fitted: Fitted | None = None
     """The call as it was prepared last."""
+    looked: Fitted | None = None
+    """The call as it will be, where it was looked at before."""
     beside: int = 0
     counted: int = 0
+    is_shortened: bool = False
+    """Whether history was compacted for this turn."""
     room: int | None = None
     """What a call may have since the provider has refused a longer one."""
 
@@ -106,21 +110,36 @@ class SessionDesk(Struct, frozen=True, kw_only=True):
         """Return how much of history should stay where a model is to summarise the rest first."""
         if self.summarising is None:
             return None
-        beside = self._beside()
-        return kept_of(self.caller.look(message.to_text(), beside=beside).assembly, beside)
+        beside = self.noticed.beside = self._beside()
+        looked = self.caller.look(message.to_text(), beside=beside)
+        if looked is None:
+            return None
+        kept = kept_of(looked.assembly, beside)
+        if kept is None and looked.used <= self._room(looked):
+            self.noticed.looked = looked
+        return kept
 
     async def summarise(self, kept: int) -> Sequence[Finding]:
         """Have a model summarise history; where that fails, it is done by rules when the call is prepared."""
         assert self.summarising is not None
-        return await self.summarising(kept)
+        findings = await self.summarising(kept)
+        self.noticed.is_shortened = any(finding.code == "history_compacted" for finding in findings)
+        return findings
 
     def prepare(self, message: Message) -> Assembly:
         """Assemble the context for the user's message, which is recorded already."""
-        noticed = self.noticed
-        noticed.beside = self._beside()
-        noticed.fitted = self.caller.go_on(message.to_text(), beside=noticed.beside, room=noticed.room)
+        noticed, looked = self.noticed, self.noticed.looked
+        noticed.looked = None
+        if looked is not None:
+            noticed.fitted = self.caller.keep(looked)
+        else:
+            noticed.beside = self._beside()
+            noticed.fitted = self.caller.go_on(message.to_text(), beside=noticed.beside, room=noticed.room)
         assembly = noticed.fitted.assembly
         noticed.prefix, noticed.counted = assembly.report.prefix, assembly.report.tokens.used
+        told = any(finding.code == "history_compacted" for finding in assembly.report.warnings)
+        if noticed.is_shortened or told:
+            noticed.before = None  # the cache falls with a compaction, and that is said
         return assembly
 
     def fit(self, message: Message, own: Sequence[Message], *, refused: bool = False) -> Call:
@@ -159,10 +178,10 @@ class SessionDesk(Struct, frozen=True, kw_only=True):
         """Return what a call has beside its sections: as the provider counted it last, else the tools."""
         noticed = self.noticed
         with suppress(CarrelError):  # without records there is nothing to hold the next call against
-            records = self.scribe.records()
-            noticed.before = records.usage.last(self.agent, self.session, purpose="turn")
-            noticed.stood = stood(records.last_assembly(self.agent, self.session))
-        told = surplus(noticed.before, self.model)
+            purpose = self.scribe.purpose
+            noticed.before = self.scribe.usage.last(self.agent, self.session, purpose=purpose)
+            noticed.stood = stood(self.scribe.records().last_assembly(self.agent, self.session))
+        told = surplus(noticed.before, self.model, self.caller.assembler.ground.window)
         if told is None or told.finding is not None:
             noticed.findings += [told.finding] if told and told.finding else []
             specs = [tool.to_json() for tool in self.tools]

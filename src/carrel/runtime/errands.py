@@ -1,7 +1,7 @@
 """What one turn has others do: how deep it stands itself, until when it lasts, and who is under way."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from threading import Event as Flag
@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from carrel.records.usage import Purpose, Usage
 from carrel.runtime.desk import SessionDesk
 from carrel.runtime.loop import Event, Limits, run_turn
 from carrel.runtime.loop.threads import in_thread, surely
@@ -41,15 +42,25 @@ def current_call() -> str:
 class Errands:
     """What one turn has others do: how deep it stands itself, until when it lasts, and who is under way.
 
-    `ids` begins the ids of the question and the answer where doing it again must record nothing new.
+    `ids` begins the ids of the question and the answer where doing it again must record nothing new. What all
+    of them spend goes to one `account`, that of the workspace in which the first of them was asked.
     """
 
     def __init__(
-        self, *, limits: Limits | None = None, depth: int = 0, spent: list[str] | None = None, ids: str = ""
+        self,
+        *,
+        limits: Limits | None = None,
+        depth: int = 0,
+        spent: list[str] | None = None,
+        ids: str = "",
+        account: Callable[[], Usage] | None = None,
+        purpose: Purpose = "turn",
     ) -> None:
         self.limits = limits or Limits()
         self.depth = depth
         self.ids = ids
+        self.account = account
+        self.purpose: Purpose = purpose
         self._spent: list[str] = [] if spent is None else spent
         self._deadline: float | None = None
         self._lock = Lock()
@@ -79,7 +90,14 @@ class Errands:
             timeout=LONGEST if left is None else min(LONGEST, left * SHARE),
             rounds=self.limits.rounds if rounds is None else min(rounds, MOST_ROUNDS),
         )
-        return Errands(limits=limits, depth=self.depth + 1, spent=self._spent, ids=ids)
+        return Errands(
+            limits=limits,
+            depth=self.depth + 1,
+            spent=self._spent,
+            ids=ids,
+            account=self.account,
+            purpose=self.purpose,
+        )
 
     @contextmanager
     def under_way(self) -> Generator[None]:

@@ -60,17 +60,23 @@ def prepare(
 
     `reload` ends an earlier freeze, so that the files are read again. What cannot fit is OverWindow.
     """
-    agent, session = assembler.ground.agent.id, inputs.session
-    if reload and session is not None:
-        records.thaw(agent, session)
-    fitted = preview(assembler, records, inputs, budget=budget, steps=steps, room=room)
-    assembly = fitted.assembly
+    if reload and inputs.session is not None:
+        records.thaw(assembler.ground.agent.id, inputs.session)
+    return keep(
+        assembler, records, preview(assembler, records, inputs, budget=budget, steps=steps, room=room)
+    )
+
+
+def keep(assembler: Assembler, records: Records, fitted: Fitted) -> Fitted:
+    """Remember a call that will be made as it is, and return it; one that cannot fit is OverWindow."""
+    assembly, inputs = fitted.assembly, fitted.inputs
     refuse_over(assembly, inputs.beside)
-    if session is not None:
+    if inputs.session is not None:
+        agent, session = assembler.ground.agent.id, inputs.session
         frozen = {number: built.to_json() for number, built in assembly.frozen.items()}
         with records.transaction():
-            if fitted.inputs.recall:
-                records.recalls.add(_events(agent, session, fitted.inputs))
+            if inputs.recall:
+                records.recalls.add(_events(agent, session, inputs))
             records.keep_assembly(agent, session, inputs.scope, assembly=assembly.remember(), frozen=frozen)
     return fitted
 

@@ -10,7 +10,7 @@ from carrel.errors import CarrelError
 from carrel.files import FileStore
 from carrel.findings import Finding
 from carrel.records import Records
-from carrel.records.usage import Spent
+from carrel.records.usage import Purpose, Spent, Usage
 from carrel.runtime.model import Spend
 from carrel.runtime.prices import cost_of
 from carrel.sessions.account import Recorded
@@ -43,6 +43,14 @@ class Scribe(Struct, frozen=True, kw_only=True):
     files: FileStore
     events: str = ""
     """The file in which every turn leaves a line, where the layout has one."""
+    account: Callable[[], Usage] | None = None
+    """Where it is kept what calls cost, if that is not among the records."""
+    purpose: Purpose = "turn"
+
+    @property
+    def usage(self) -> Usage:
+        """The account of what calls cost."""
+        return self.account() if self.account else self.records().usage
 
     def record(
         self,
@@ -67,7 +75,7 @@ class Scribe(Struct, frozen=True, kw_only=True):
         spent = self._spent(session, spend, model, counted) if spend is not None and recorded else None
         if spent is not None:
             turn = recorded[-1].message_id
-            findings += self._attempt(lambda: self.records().usage.add(spent, turn=turn))
+            findings += self._attempt(lambda: self.usage.add(spent, turn=turn))
         is_ended = bool(recorded) and recorded[-1].ends_turn and recorded[-1].is_new
         if is_ended:
             findings += self._attempt(lambda: self.sessions.settle(session, in_passing=True))
@@ -92,6 +100,7 @@ class Scribe(Struct, frozen=True, kw_only=True):
             output=spend.output,
             cost=cost_of(model or self.model, spend),
             counted=counted,
+            purpose=self.purpose,
         )
 
     def _tell(self, session: str, last: Recorded) -> None:

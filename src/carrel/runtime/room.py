@@ -21,7 +21,7 @@ from carrel.context.report import Row
 from carrel.errors import UsageError
 from carrel.findings import Finding
 from carrel.sessions.message import Message
-from carrel.sessions.window import whole_turns
+from carrel.sessions.window import settle, whole_turns
 
 MOST_RESERVED = 8_000
 """Tokens that are left for the answer, or a tenth of the window where that is less."""
@@ -69,10 +69,14 @@ class Fitted(Struct, frozen=True):
 
 
 class Steps(Struct, frozen=True, kw_only=True):
-    """What may be done with history: `shorten` compacts it, `lose` is told of what will not be sent."""
+    """What may be done with history: `shorten` compacts it, `lose` is told of what will not be sent.
+
+    Without `drop` the oldest turns stay, and a call may be over its window.
+    """
 
     shorten: Shorten | None = None
     lose: Callable[[tuple[Message, ...]], object] | None = None
+    drop: bool = True
 
 
 def room_in(window: int, beside: int = 0) -> int:
@@ -114,7 +118,7 @@ def fit_call(
         inputs, found = _trim_recall(inputs, _used(assembly) - room, count)
         assembly, findings = assemble(inputs, budget), [found]
     if _used(assembly) > room and assembly.report.tokens.known:
-        assembly, budget, trimmed = _trim_files(assemble, inputs, budget, assembly, room * 3 // 4)
+        assembly, budget, trimmed = _trim_files(assemble, inputs, budget, assembly, max(0, room) * 3 // 4)
         findings += trimmed
     if steps.shorten and (kept := kept_of(assembly, inputs.beside, room)) is not None:
         shorter = steps.shorten(kept)
@@ -122,7 +126,7 @@ def fit_call(
         if shorter.history is not None:
             inputs = replace(inputs, history=shorter.history, summarised=shorter.summarised)
             assembly = assemble(inputs, budget)
-    if _used(assembly) > room and inputs.history:
+    if steps.drop and _used(assembly) > room and inputs.history:
         inputs, dropped = _drop_turns(inputs, room - _fixed(assembly), room // 4, count, steps)
         findings += dropped
         foretold, assembly = assembly.report.forecast, assemble(inputs, budget)
@@ -210,7 +214,8 @@ def _drop_turns(
 def _cut(history: Sequence[Message], room: int, step: int, count: Count) -> int:
     """Return where history is to begin so that the rest fits, at a turn, in steps that seldom move."""
     turns = whole_turns(history)
-    sizes = [sum(count(to_plain(message)) for message in history[turn]) for turn in turns]
+    # As they will be sent: a call without a result gets one.
+    sizes = [sum(count(to_plain(each)) for each in settle(history[turn]).messages) for turn in turns]
     over = sum(sizes) - max(room, 0)
     if over <= 0:
         return 0

@@ -112,7 +112,7 @@ def check(
     return Allowance(findings=tuple(_unknown(account) for account in accounts if account.total.unpriced))
 
 
-def surplus(last: Spent | None, model: str) -> Surplus | None:
+def surplus(last: Spent | None, model: str, window: int) -> Surplus | None:
     """Return what a call has beside its sections, by what the provider reported of the session's last one.
 
     So the next call is counted as that one was, and what was added since. None where there is no report on
@@ -120,9 +120,11 @@ def surplus(last: Spent | None, model: str) -> Surplus | None:
     """
     if last is None or last.model != model or last.counted <= 0 or last.input <= 0:
         return None
-    if last.input > DOUBT * last.counted + DOUBT_FROM or DOUBT * last.input < last.counted:
+    more = last.input - last.counted
+    most = min((DOUBT - 1) * last.counted + DOUBT_FROM, window // 2)
+    if more > most or DOUBT * last.input < last.counted:
         return Surplus(finding=_doubtful(last.input, last.counted))
-    return Surplus(tokens=max(0, last.input - last.counted))
+    return Surplus(tokens=max(0, more))
 
 
 def _accounts(usage: Usage, caps: Caps, agent: str, session: str | None, now: datetime) -> Iterator[_Account]:

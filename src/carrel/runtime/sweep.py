@@ -5,6 +5,7 @@ again. So each kind of work must be such that doing it again adds nothing.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -14,6 +15,7 @@ from carrel.errors import CarrelError, NotFound, Refused, UsageError
 from carrel.findings import Finding
 from carrel.records import Payload, Records
 from carrel.records.queue import Job, LeaseLost
+from carrel.runtime.spending import SpendingCap
 
 Work = Callable[[Job], Payload | None]
 """Does one job and returns what is to be kept of it; what it raises is kept instead."""
@@ -40,6 +42,10 @@ class Swept(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
+def _nobody(_: Job, __: str) -> None:
+    """Tell nobody."""
+
+
 def sweep(
     records: Records,
     work: Mapping[str, Work],
@@ -48,20 +54,28 @@ def sweep(
     now: Callable[[], datetime],
     limit: int = 100,
     lease: timedelta = LEASE,
+    stopped: Callable[[], tuple[Finding, ...]] = tuple,
+    given_up: Callable[[Job, str], object] = _nobody,
 ) -> Swept:
-    """Do the jobs of these kinds that are due, at most so many, in the order in which they were put."""
+    """Do the jobs of these kinds that are due, at most so many, in the order in which they were put.
+
+    Where `stopped` says why no more may be done, the rest waits. `given_up` is told of a job that failed for
+    good, and why.
+    """
     outcomes: list[_Outcome] = []
-    while len(outcomes) < limit:
+    findings: tuple[Finding, ...] = ()
+    while len(outcomes) < limit and not (findings := stopped()):
         job = records.queue.take(tuple(work), now=now(), lease=lease, worker=worker)
         if job is None:
             break
-        outcomes.append(_attempt(records, job, work[job.kind], now))
+        outcomes.append(_attempt(records, job, work[job.kind], now, given_up))
     counts = records.queue.counts()
     return Swept(
         done=outcomes.count("done"),
         failed=outcomes.count("failed"),
         retrying=outcomes.count("retrying"),
         left=counts["waiting"] + counts["running"],
+        findings=findings,
     )
 
 
@@ -72,28 +86,44 @@ def retry_at(job: Job, now: datetime) -> datetime | None:
     return now + min(FIRST_WAIT * 2 ** (job.attempts - 1), LONGEST_WAIT)
 
 
-def _attempt(records: Records, job: Job, work: Work, now: Callable[[], datetime]) -> _Outcome:
+def _attempt(
+    records: Records,
+    job: Job,
+    work: Work,
+    now: Callable[[], datetime],
+    given_up: Callable[[Job, str], object],
+) -> _Outcome:
     """Do one job; of what it raises only an interruption goes further."""
     try:
         if job.attempts > ATTEMPTS:  # it was begun that often and never ended: it kills its worker
-            records.queue.fail(job, f"Begun {ATTEMPTS} times and never ended.", retry_at=None)
-            return "failed"
-        try:
-            result = work(job)
-        except CarrelError as error:
-            later = None if _is_hopeless(error) else retry_at(job, now())
-            records.queue.fail(job, f"{error.code}: {error.message}", retry_at=later)
-        except Exception as error:  # noqa: BLE001 - one broken job must not keep the others from being done
-            later = retry_at(job, now())
-            records.queue.fail(job, f"{type(error).__name__}: {error}", retry_at=later)
+            later, why = None, f"Begun {ATTEMPTS} times and never ended."
         else:
-            records.queue.finish(job, result)
-            return "done"
+            try:
+                records.queue.finish(job, work(job))
+            except LeaseLost:
+                raise
+            except CarrelError as error:
+                later, why = (
+                    None if _is_hopeless(error) else retry_at(job, now()),
+                    f"{error.code}: {error.message}",
+                )
+            except Exception as error:  # noqa: BLE001 - one broken job must not keep the others from being done
+                later, why = retry_at(job, now()), f"{type(error).__name__}: {error}"
+            else:
+                return "done"
+        records.queue.fail(job, why, retry_at=later)
     except LeaseLost:  # it took too long, and somebody else does it now
         return "lost"
-    return "failed" if later is None else "retrying"
+    if later is not None:
+        return "retrying"
+    with suppress(CarrelError):  # it is given up, told or not
+        given_up(job, why)
+    return "failed"
 
 
 def _is_hopeless(error: CarrelError) -> bool:
     """Tell whether it would go the same way again, by the error or by the one that it passes on."""
-    return isinstance(error, _HOPELESS) or isinstance(error.__cause__, _HOPELESS)
+    told = (error, error.__cause__)
+    if any(isinstance(each, SpendingCap) for each in told):
+        return False  # another day has another cap
+    return any(isinstance(each, _HOPELESS) for each in told)

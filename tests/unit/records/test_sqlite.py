@@ -31,6 +31,18 @@ FORMAT_1 = """
     INSERT INTO frozen VALUES ('kate', 's1', 'main', '{"1":"as it was"}');
     """
 
+# As it was before calls were counted by Carrel too; only what the next format changes.
+FORMAT_2 = """
+    CREATE TABLE usage (
+        id INTEGER PRIMARY KEY, agent ANY NOT NULL, session ANY NOT NULL, turn ANY NOT NULL,
+        model ANY NOT NULL, at INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL,
+        output INTEGER NOT NULL, cost REAL, purpose TEXT NOT NULL,
+        UNIQUE (agent, session, turn)
+    ) STRICT;
+    PRAGMA user_version = 2;
+    INSERT INTO usage VALUES (1, 'kate', 's1', 't1', 'gpt-5', 1777032000000000, 120, 80, 7, 0.5, 'turn');
+    """
+
 
 @pytest.fixture
 def path(tmp_path):
@@ -172,6 +184,24 @@ def test_a_file_of_the_first_format_is_brought_up_to_date(path, mode):
     again = SqliteRecords(path)
     assert seen(again) == before
     assert again.frozen("kate", "s1", "main") == {"1": "as it was"}
+    again.close()
+
+
+def test_calls_that_were_reported_before_they_were_counted_keep_their_account(path):
+    path.parent.mkdir()
+    connection = apsw.Connection(str(path))
+    list(connection.execute(f"{FORMAT_1}; {FORMAT_2}"))
+    connection.close()
+    records = SqliteRecords(path)
+    last = records.usage.last("kate", "s1")
+    assert last is not None
+    assert (last.at, last.input, last.cost, last.counted) == (NOW, 120, 0.5, 0)
+    later = Spent(agent="kate", session="s1", model="gpt-5", at=NOW, input=9, cached=0, output=1, counted=8)
+    records.usage.add(later, turn="t2")
+    records.close()
+    again = SqliteRecords(path)
+    assert again.usage.last("kate", "s1") == later
+    assert again.usage.total().input == 129
     again.close()
 
 

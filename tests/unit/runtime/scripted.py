@@ -86,10 +86,10 @@ class PlainDesk:
         parts = (message.to_text(), "<session>\nsession: s1\n</session>")
         return Context((Message("system", "You are Kate."), *self._history, Message("user", parts)))
 
-    def is_full(self, message: Message) -> int | None:
+    def is_full(self, message: Message) -> int | None:  # noqa: ARG002 - it never is
         return None
 
-    async def summarise(self, kept: int) -> tuple[Finding, ...]:
+    async def summarise(self, kept: int) -> tuple[Finding, ...]:  # noqa: ARG002 - as above
         raise AssertionError("nobody asked for a summary")
 
     def fit(self, message: Message, own: Sequence[Message], *, refused: bool = False) -> Call:

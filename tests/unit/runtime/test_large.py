@@ -6,7 +6,7 @@ import pytest
 
 from carrel.files import READ_LIMIT
 from carrel.files.local import LocalFiles
-from carrel.runtime.large import PAGED, Sizes, clip_old, keep_large
+from carrel.runtime.large import PAGED, Sizes, clip_old, clip_results, keep_large
 from carrel.screen.secrets import redact
 from carrel.sessions.message import Message, ToolCall
 from carrel.testing import EphemeralFiles
@@ -235,3 +235,50 @@ def test_an_argument_is_not_cut_between_a_letter_and_its_marks():
 
 def test_no_turn_at_all_may_be_kept():
     assert arguments_of(clip_old(history(2, LONG), keep_turns=0)) == [SHORT, SHORT]
+
+
+# ------------------------------------------------------------------------------------------------- a turn under way
+
+
+def under_way(*sizes):
+    """A turn that has called as many tools, each with a result and with arguments of so many characters."""
+    return [
+        message
+        for number, size in enumerate(sizes)
+        for message in (
+            Message(
+                "assistant",
+                "",
+                tool_calls=(ToolCall(id=f"c{number}", name="put", arguments={"text": "a" * size}),),
+            ),
+            Message("tool", f"{number} " + "r" * size, tool_call_id=f"c{number}"),
+        )
+    ]
+
+
+def characters(messages):
+    return sum(len(message.to_text()) + len(str(message.tool_calls)) for message in messages)
+
+
+def test_results_of_a_turn_that_fits_stay_as_they_are():
+    own = under_way(5_000, 5_000)
+    assert list(clip_results(own, characters(own), characters)) == own
+
+
+def test_the_oldest_arguments_and_results_are_clipped_until_the_rest_fits():
+    own = under_way(5_000, 5_000, 5_000)
+    clipped = clip_results(own, 22_000, characters)
+    assert characters(clipped) <= 22_000
+    assert "clipped]" in str(clipped[0].tool_calls[0].arguments)
+    assert clipped[1].to_text().startswith("0 rr")
+    assert "5,002 characters, clipped]" in clipped[1].to_text()
+    assert list(clipped[2:]) == own[2:]
+
+
+def test_a_turn_that_cannot_fit_is_clipped_all_over_and_keeps_its_form():
+    own = under_way(5_000, 100, 5_000)
+    clipped = clip_results(own, 0, characters)
+    assert [message.role for message in clipped] == [message.role for message in own]
+    assert [message.tool_call_id for message in clipped] == [message.tool_call_id for message in own]
+    assert list(clipped[2:4]) == own[2:4]  # what is short stays
+    assert characters(clipped) < 2_500

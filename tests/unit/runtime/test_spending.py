@@ -155,6 +155,9 @@ def test_calls_without_a_price_are_not_counted_and_that_is_said(usage):
 # --------------------------------------------------------------------------------------------------- anchoring
 
 
+WINDOW = 200_000
+
+
 def reported(tokens, counted, *, model="gpt-5"):
     """The last call of a session as its provider reported it, and as it was counted here."""
     return Spent(
@@ -162,28 +165,31 @@ def reported(tokens, counted, *, model="gpt-5"):
     )
 
 
+LARGE = 400_000
+
+
 def test_without_a_report_on_this_model_there_is_nothing_to_go_by():
-    assert surplus(None, "gpt-5") is None
-    assert surplus(reported(1_200, 1_000), "gpt-4o") is None
-    assert surplus(reported(1_200, 0), "gpt-5") is None  # a call that was not counted
-    assert surplus(reported(0, 1_000), "gpt-5") is None  # a provider that tells nothing
+    assert surplus(None, "gpt-5", LARGE) is None
+    assert surplus(reported(1_200, 1_000), "gpt-4o", LARGE) is None
+    assert surplus(reported(1_200, 0), "gpt-5", LARGE) is None  # a call that was not counted
+    assert surplus(reported(0, 1_000), "gpt-5", LARGE) is None  # a provider that tells nothing
 
 
 def test_what_the_provider_counts_beyond_us_is_beside_the_next_call_too():
-    found = surplus(reported(1_200, 1_000), "gpt-5")
+    found = surplus(reported(1_200, 1_000), "gpt-5", LARGE)
     assert found is not None
     assert (found.tokens, found.finding) == (200, None)
 
 
 def test_a_provider_that_counts_less_saves_nothing():
-    found = surplus(reported(600, 1_000), "gpt-5")
+    found = surplus(reported(600, 1_000), "gpt-5", LARGE)
     assert found is not None
     assert (found.tokens, found.finding) == (0, None)
 
 
 @pytest.mark.parametrize("tokens", [1, 249, DOUBT_FROM + 4_001, 10**9])
 def test_a_report_that_cannot_be_true_is_left_aside_and_named(tokens):
-    found = surplus(reported(tokens, 1_000), "gpt-5")
+    found = surplus(reported(tokens, 1_000), "gpt-5", LARGE)
     assert found is not None
     assert found.tokens == 0
     assert found.finding is not None
@@ -194,17 +200,25 @@ def test_a_report_that_cannot_be_true_is_left_aside_and_named(tokens):
 
 @pytest.mark.parametrize("tokens", [250, 4_000, DOUBT_FROM + 4_000])
 def test_another_tokenizer_and_many_tools_are_no_lie(tokens):
-    found = surplus(reported(tokens, 1_000), "gpt-5")
+    found = surplus(reported(tokens, 1_000), "gpt-5", LARGE)
     assert found is not None
     assert found.finding is None
+
+
+@pytest.mark.parametrize(("tokens", "is_believed"), [(3_000, True), (3_001, False), (9_000, False)])
+def test_a_report_that_would_leave_less_than_half_of_the_window_is_not_believed(tokens, is_believed):
+    found = surplus(reported(tokens, 1_000), "gpt-5", 4_000)
+    assert found is not None
+    assert (found.finding is None) is is_believed
+    assert found.tokens == (tokens - 1_000 if is_believed else 0)
 
 
 whole = st.integers(-10, 10**12)
 
 
-@given(tokens=whole, counted=whole)
-def test_whatever_is_reported_the_surplus_is_bounded_by_what_was_counted(tokens, counted):
-    found = surplus(reported(tokens, counted), "gpt-5")
+@given(tokens=whole, counted=whole, window=st.integers(1, 10**7))
+def test_whatever_is_reported_there_is_room_left_and_no_more_is_believed_than_can_be(tokens, counted, window):
+    found = surplus(reported(tokens, counted), "gpt-5", window)
     if found is not None:
-        assert 0 <= found.tokens <= 3 * max(0, counted) + DOUBT_FROM
+        assert 0 <= found.tokens <= min(3 * max(0, counted) + DOUBT_FROM, window // 2)
         assert found.finding is None or not found.tokens

@@ -70,7 +70,7 @@ def chat(
         place = Place(workspace=workspace, session=name, scope=shared.scope)
         is_prompted = not shared.as_json and _is_terminal(sys.stdin) and _is_terminal(sys.stdout)
         speaker = name_of(workspace, shared.scope)
-        voice = JsonVoice() if shared.as_json else TextVoice(speaker, is_prompted=is_prompted)
+        voice = JsonVoice(model.name) if shared.as_json else TextVoice(speaker, is_prompted=is_prompted)
         voice.tell(opening(place, past, speaker, model.name))
         talk = _Talk(runner, voice, place, Paced(model, pace) if pace else model, source=source)
         if is_prompted:

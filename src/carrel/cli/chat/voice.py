@@ -12,6 +12,7 @@ from carrel.cli.errors import show_error
 from carrel.errors import CarrelError
 from carrel.findings import Finding
 from carrel.runtime.loop import CallEnded, CallStarted, Ended, Event, Piece, Shortening
+from carrel.runtime.prices import cost_of
 from carrel.sessions.message import ToolCall
 
 SCHEMA_VERSION = 1
@@ -151,7 +152,8 @@ class TextVoice:
 class JsonVoice:
     """One JSON object a line, for machines; warnings are part of the events."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: str) -> None:
+        self._model = model
         self._findings: list[Finding] = []
 
     def tell(self, told: Told) -> None:
@@ -182,6 +184,7 @@ class JsonVoice:
                 "finish": ended.finish,
                 "rounds": ended.rounds,
                 "usage": to_builtins(ended.spend),
+                "cost": cost_of(self._model, ended.spend) if ended.spend else None,
                 "context": account.to_json() if account else None,
                 "findings": to_builtins(list(findings)),
             }

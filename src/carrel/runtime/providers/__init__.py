@@ -1,6 +1,6 @@
 """Models of providers, through pydantic-ai: OpenAI, Anthropic, any OpenAI-compatible server, and others.
 
-    model = open_model("anthropic:claude-sonnet-4-5", environ=environ)
+    model = open_model("anthropic:claude-opus-4-5", environ=environ)
 
 Opening decides what can be decided without a network. The clients are loaded by the first question.
 """

@@ -23,7 +23,7 @@ class UnknownModel(UsageError):
         super().__init__(
             f"There is no model '{short(name)}' to speak with.",
             hint=hint
-            or "Write provider:model, such as openai:gpt-4o or anthropic:claude-sonnet-4-5, or offline, "
+            or "Write provider:model, such as openai:gpt-4o or anthropic:claude-opus-4-5, or offline, "
             "which needs no network. For a server of your own give its base URL too.",
         )
 
