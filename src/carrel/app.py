@@ -324,7 +324,9 @@ class Workspace(Shelf):
 
         with suppress(CarrelError):  # without records there is nothing to go by
             last = self.records.usage.last(self.agent.id, session, purpose="turn")
-            told = surplus(last, last.model, self.assembler.ground.window) if last else None
+            told = (
+                surplus(last, last.model, self.assembler.ground.window_of(last.model).size) if last else None
+            )
             return told.tokens if told else 0
         return 0
 

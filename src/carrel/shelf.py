@@ -82,14 +82,15 @@ class Shelf(ABC):
         """The model that the agent speaks with, as far as anybody said."""
         return self.agent.model or self.config.settings.model.name
 
-    @property
-    def called_model(self) -> str | None:
-        """The model to call where nobody names one: as the owner's settings say, with its provider.
+    def called_model(self, agent: AgentSettings | None = None) -> str | None:
+        """Return the model to call for an agent where nobody names one: as the owner's settings say.
 
-        Without a provider or a server a name serves to count by, and so does one that a stranger wrote.
+        A name without a provider or a server serves to count by, and so does one that a stranger wrote. For
+        another agent than this one only its own model counts.
         """
-        name, config = self.model_name, self.config
-        key = f"agents.{self.agent.id}.model" if self.agent.model else "model.name"
+        config, own = self.config, agent or self.agent
+        name = self.model_name if agent is None else agent.model
+        key = f"agents.{own.id}.model" if own.model else "model.name"
         is_owners = config.trusted or config.origins.get(key) not in (WORKSPACE_FILE, MANIFEST_FILE)
         is_whole = name is not None and (":" in name or bool(config.settings.model.base_url))
         return name if is_owners and is_whole else None

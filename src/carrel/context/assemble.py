@@ -217,7 +217,7 @@ class Assembler:
     def _report(self, draft: _Draft, inputs: Inputs, before: Payload | None) -> Report:
         ground = self.ground
         rows = tuple(draft.rows)
-        tokens, model_name = self._tokens(rows, draft.warnings)
+        tokens, model_name = self._tokens(rows, draft.warnings, inputs.model)
         changed_by = what_broke(recollect(before), rows, inputs.scope) if before is not None else None
         return Report(
             layout=ground.layout.name,
@@ -249,11 +249,13 @@ class Assembler:
             for h in inputs.recall
         )
 
-    def _tokens(self, rows: tuple[Row, ...], warnings: list[Finding]) -> tuple[Tokens, str | None]:
+    def _tokens(
+        self, rows: tuple[Row, ...], warnings: list[Finding], model_name: str | None
+    ) -> tuple[Tokens, str | None]:
         """Return the use of the window, and add what must be said about it."""
-        name, window = self.ground.model_name, self.ground.given_window
-        model = describe_model(name)
-        if window is None and not model.known:
+        window = self.ground.window_of(model_name)
+        name, model = window.name, describe_model(window.name)
+        if self.ground.given_window is None and not model.known:
             message = f"The window of {name!r} is not known; {model.window:,} tokens are assumed."
             warnings.append(
                 Finding(
@@ -261,10 +263,10 @@ class Assembler:
                 )
             )
         tokens = Tokens(
-            window=self.ground.window,
+            window=window.size,
             used=sum(row.tokens for row in rows),
             exact=model.exact,
-            known=self.ground.is_window_known,
+            known=window.is_known,
         )
         if tokens.used > tokens.window:
             message = f"{tokens.used:,} tokens do not fit the window of {tokens.window:,}."

@@ -29,6 +29,14 @@ from carrel.workspace.namespace import namespace_of
 from carrel.workspace.scope import Scope, privacy_of
 
 
+class Window(Struct, frozen=True, kw_only=True):
+    """How many tokens a model takes; where nobody said, that is assumed."""
+
+    name: str | None
+    size: int
+    is_known: bool
+
+
 class Ground(Struct, frozen=True, kw_only=True):
     """What all assemblies of one agent in one workspace have in common."""
 
@@ -61,16 +69,15 @@ class Ground(Struct, frozen=True, kw_only=True):
         """The window that the settings say, none where what is known of the model counts."""
         return self.agent.context_window or self.settings.model.context_window
 
-    @property
-    def window(self) -> int:
-        """The tokens that a call may have."""
-        return self.given_window or describe_model(self.model_name).window
-
-    @property
-    def is_window_known(self) -> bool:
-        """Whether the window is said or the model's own; else it is assumed."""
-        name = self.model_name
-        return self.given_window is not None or (name is not None and describe_model(name).known)
+    def window_of(self, model: str | None = None) -> Window:
+        """Return what a call to a model may have, the settings' own where none is named."""
+        name = model or self.model_name
+        described, given = describe_model(name), self.given_window
+        return Window(
+            name=name,
+            size=given or described.window,
+            is_known=given is not None or (name is not None and described.known),
+        )
 
     @property
     def ruler(self) -> Ruler:

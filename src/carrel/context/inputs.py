@@ -31,6 +31,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     time_zone: str
     session: str | None = None
     query: str | None = None
+    model: str | None = None
+    """Who will answer, where that is not the model of the settings; it changes the window and no byte."""
     recall: tuple[Recalled, ...] = ()
     history: tuple[Message, ...] = ()
     summarised: int = 0

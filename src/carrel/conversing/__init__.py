@@ -15,18 +15,18 @@ from carrel.findings import Finding
 from carrel.opening import Opened, Places, pick_agent
 from carrel.records import Payload
 from carrel.records.queue import Job
-from carrel.records.usage import Usage
 from carrel.runtime.callbacks import Callbacks
 from carrel.runtime.caller import Caller
 from carrel.runtime.compact import KEPT_TOKENS, Compacted, Compactor, CoolDown, is_all_of
 from carrel.runtime.delegation import KIND, Delegation, Seat
-from carrel.runtime.errands import ErrandDesk, Errands, hold_turn
+from carrel.runtime.errands import Account, ErrandDesk, Errands, hold_turn
 from carrel.runtime.loop import Event
 from carrel.runtime.loop.threads import in_thread
 from carrel.runtime.model import Model, Spend
 from carrel.runtime.models import OFFLINE, pick_model
 from carrel.runtime.prices import FREE, price_of
 from carrel.runtime.record import Recording, Scribe
+from carrel.runtime.spending import BackgroundStopped
 from carrel.runtime.sweep import Swept, sweep
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
@@ -94,20 +94,21 @@ class Conversations:
         """
         given = self._shelf.config.settings.model
         return pick_model(
-            name or self._shelf.called_model,
+            name or self._shelf.called_model(),
             base_url=given.base_url,
             key_variable=given.key_variable,
             environ=self._base.environ,
         )
 
-    def caller(self, session: str, scope: str) -> Caller:
-        """Return who prepares the calls of a session before this listener."""
+    def caller(self, session: str, scope: str, model: Model | None = None) -> Caller:
+        """Return who prepares the calls of a session before this listener, for a model if that is known."""
         return Caller(
             assembler=self._shelf.assembler,
             records=lambda: self._shelf.records,
             compactor=self._compactor,
             session=valid_session(session),
             inputs=lambda message: self._inputs(session, message, scope),
+            model=None if model is None or model.name == OFFLINE else model.name,
         )
 
     def record(
@@ -132,6 +133,7 @@ class Conversations:
             lambda: self._shelf.records,
             session=None if session is None else valid_session(session),
             scope=parse_scope(scope),
+            model=model.name if model else None,
             others=delegation.tools(),
         )
 
@@ -149,23 +151,22 @@ class Conversations:
         """Hold one turn; `errands` is what it has in common with the turn that asked for it, if one did."""
         model = self.model() if model is None else model
         errands = errands or Errands()
-        errands.account = errands.account or (lambda: self._shelf.records.usage)
-        caller = self.caller(session, scope)
+        errands.account = account = errands.account or self._account(session)
         desk = ErrandDesk(
             agent=self._shelf.agent.id,
             session=valid_session(session),
             scope=parse_scope(scope),
             callbacks=self._callbacks,
-            scribe=replace(self.scribe, account=errands.account, purpose=errands.purpose),
+            scribe=replace(self.scribe, account=account.usage, purpose=errands.purpose),
             registry=self.tools(session, scope, errands=errands, model=model),
             errands=errands,
             sender_id=sender,
-            caller=caller,
+            caller=self.caller(session, scope, model),
             count=self._shelf.counts.count,
             model=model.name,
             source=source,
-            keep=partial(parts.keep_result, self._shelf, self.sessions, valid_session(session)),
-            allowing=partial(self._allow, session, model.name, errands.account),
+            keep=partial(parts.keep_result, self._shelf, self.sessions, valid_session(session), model.name),
+            allowing=partial(self._allow, model.name, errands, account),
             summarising=self._summariser(session, scope, model),
         )
         return hold_turn(desk, model, Message("user", message))
@@ -187,9 +188,8 @@ class Conversations:
             raise HiddenByScope(f"session {session}")
         summariser = self._summariser_by(model, session, scope)
         attempt = await summariser.attempt(KEPT_TOKENS)
-        if attempt.compacted is None:
-            return await in_thread(compact)  # which says why, or does it
-        return replace(attempt.compacted, findings=attempt.findings)
+        done = attempt.compacted or await in_thread(compact)  # which says why, or does it
+        return replace(done, findings=tuple(dict.fromkeys((*attempt.findings, *done.findings))))
 
     def sweep(self, model: Model | None, limit: int) -> Swept:
         """Do what waits in the queue: what agents of this workspace left for others to do."""
@@ -203,15 +203,17 @@ class Conversations:
 
         def delegated(job: Job) -> Payload:
             with asking(job) as conversations:
-                errands = Errands(account=lambda: shelf.records.usage, purpose="background")
+                errands = Errands(account=self._account(""), purpose="background")
                 return conversations.work(job, model, errands)
 
-        def given_up(job: Job, why: str) -> None:
+        def given_up(job: Job) -> None:
             with asking(job) as conversations:
-                conversations.tell(job, why)
+                conversations.give_up(job)
 
         def stopped() -> tuple[Finding, ...]:
-            allowed = parts.allow(shelf, None, "background")
+            if model is not None and price_of(model.name) == FREE:
+                return ()
+            allowed = parts.allow(shelf, self._account(""), "background")
             return () if allowed.allowed else allowed.findings
 
         return sweep(
@@ -232,9 +234,9 @@ class Conversations:
         delegation.hand_back(job, str(done["text"]), self.scribe)
         return done
 
-    def tell(self, job: Job, why: str) -> None:
+    def give_up(self, job: Job) -> None:
         """Tell the session in which a task was asked that nothing came of it."""
-        self._delegation("", Scope.SHARED, Errands(), None).hand_back(job, f"(No answer: {why})", self.scribe)
+        self._delegation("", Scope.SHARED, Errands(), None).hand_back(job, None, self.scribe)
 
     def close(self) -> None:
         """Let go of what was opened."""
@@ -254,24 +256,35 @@ class Conversations:
             trusted=self._shelf.config.trusted,
             errands=errands,
             open=self._seated,
-            models=lambda name: self.model(name) if name or model is None else model,
+            models=lambda seat: self._model_for(seat, model),
             queued=lambda: self._shelf.records.queue,
         )
+
+    def _model_for(self, seat: Seat, model: Model | None) -> Model:
+        """Return who answers for a delegate: its own model if that may be called, else its caller's."""
+        own = self._shelf.called_model(seat.agent) if seat.agent.model else None
+        return self.model(own) if own or model is None else model
 
     def _seated(self, seat: Seat) -> "AbstractContextManager[Conversations]":
         opened = parts.opened_for(self._shelf, self._base, seat)
         return self._reopen(opened, seat.agent, self._base if seat.kind == "peer" else opened)
 
-    def _allow(self, session: str, model: str, account: Callable[[], Usage]) -> tuple[Finding, ...]:
+    def _account(self, session: str) -> Account:
+        return Account(lambda: self._shelf.records.usage, self._shelf.agent.id, session)
+
+    def _allow(self, model: str, errands: Errands, account: Account) -> tuple[Finding, ...]:
         """Refuse a call beyond a cap, unless its model costs nothing."""
         if price_of(model) == FREE:
             return ()
-        return parts.allow(self._shelf, session, "turn", account()).findings
+        allowance = parts.allow(self._shelf, account, errands.purpose, others=errands.sessions)
+        if not allowance.allowed:
+            raise BackgroundStopped(allowance.findings[0])
+        return allowance.findings
 
     def _summariser(self, session: str, scope: str, model: Model) -> Summariser | None:
-        model = self.background_model() if self._shelf.config.settings.model.background else model
         if model.name == OFFLINE:
             return None  # what it would do is done by rules, when the call is prepared
+        model = self.background_model() if self._shelf.config.settings.model.background else model
         return self._summariser_by(model, session, scope)
 
     def _summariser_by(self, model: Model, session: str, scope: str) -> Summariser:

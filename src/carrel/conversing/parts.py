@@ -1,6 +1,6 @@
 """The parts of a conversation, each made from what a workspace has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -12,11 +12,13 @@ from carrel.files.local import LocalFiles
 from carrel.findings import Finding
 from carrel.opening import Opened, Places, open_files, time_zone
 from carrel.records import Records
-from carrel.records.usage import Purpose, Usage
+from carrel.records.usage import Purpose
 from carrel.runtime.callbacks import TurnEnded
 from carrel.runtime.delegation import Seat, root_of
+from carrel.runtime.errands import Account
 from carrel.runtime.large import Kept, Sizes, keep_large
 from carrel.runtime.model import Reply
+from carrel.runtime.models import OFFLINE
 from carrel.runtime.record import Scribe
 from carrel.runtime.room import room_in
 from carrel.runtime.spending import Allowance, Caps, check
@@ -30,6 +32,8 @@ from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
 from carrel.tools.registry import Registry, Tool
 from carrel.workspace.scope import Scope
+
+_CHARACTERS = 3  # in a token, or more; a page must not be larger than its share
 
 LOOKED_OVER = 100
 """How many sessions health looks at: reading one for the first time means reading all of it."""
@@ -69,6 +73,7 @@ def tools_of(
     *,
     session: str | None,
     scope: Scope,
+    model: str | None = None,
     others: tuple[Tool, ...] = (),
 ) -> Registry:
     """Return the tools of a workspace's agent before one listener, and `others` beside them."""
@@ -83,6 +88,7 @@ def tools_of(
         sessions=sessions,
         session=session,
         others=others,
+        page=_share(shelf, model) * _CHARACTERS,
     ).registry()
 
 
@@ -98,13 +104,19 @@ def opened_for(shelf: Shelf, base: Opened, seat: Seat) -> Opened:
     return replace(base, root=root, files=open_files(root), config=config, manifest=None, lower=None)
 
 
-def keep_result(shelf: Shelf, sessions: Sessions, session: str, text: str) -> Kept:
+def _share(shelf: Shelf, model: str | None) -> int:
+    """Return a quarter of the room that a model has."""
+    window = shelf.assembler.ground.window_of(None if model == OFFLINE else model)
+    return room_in(window.size) // 4
+
+
+def keep_result(shelf: Shelf, sessions: Sessions, session: str, model: str, text: str) -> Kept:
     """Store a tool's result that is too large beside the session, and return what is shown of it.
 
     Too large is what would take a quarter of the room that the model has.
     """
     most = Sizes()
-    share = room_in(shelf.assembler.ground.window) // 4
+    share = _share(shelf, model)
     sizes = Sizes(
         limit=min(most.limit, share), head=min(most.head, share // 4), tail=min(most.tail, share // 8)
     )
@@ -118,8 +130,8 @@ def keep_result(shelf: Shelf, sessions: Sessions, session: str, text: str) -> Ke
     )
 
 
-def allow(shelf: Shelf, session: str | None, purpose: Purpose, usage: Usage | None = None) -> Allowance:
-    """Say whether the agent may spend more; a turn beyond a cap is refused.
+def allow(shelf: Shelf, account: Account, purpose: Purpose, *, others: Sequence[str] = ()) -> Allowance:
+    """Say whether more may be spent on an account; a turn beyond a cap is refused.
 
     Where there is a cap, records that cannot be read are an error: nobody knows what was spent.
     """
@@ -128,8 +140,15 @@ def allow(shelf: Shelf, session: str | None, purpose: Purpose, usage: Usage | No
     if caps == Caps():
         return Allowance()
     now = shelf.config.clock.now().astimezone(time_zone(settings.time_zone))
-    account = shelf.records.usage if usage is None else usage
-    return check(account, caps, agent=shelf.agent.id, session=session, now=now, purpose=purpose)
+    return check(
+        account.usage(),
+        caps,
+        agent=account.agent,
+        session=account.session or None,
+        now=now,
+        purpose=purpose,
+        others=others,
+    )
 
 
 def ended_turn(sessions: Sessions, agent: str, session: str, scope: Scope) -> TurnEnded:

@@ -7,12 +7,14 @@ from carrel.conversing.parts import allow
 from carrel.errors import CarrelError
 from carrel.findings import Finding
 from carrel.records.usage import Spent
-from carrel.runtime.caller import said_of
+from carrel.runtime.caller import told_of
 from carrel.runtime.compact import Attempt, Compactor, is_all_of
+from carrel.runtime.errands import Account
 from carrel.runtime.loop.threads import in_thread
 from carrel.runtime.model import Model, Spend
 from carrel.runtime.prices import cost_of
 from carrel.shelf import Shelf
+from carrel.tokens import describe_model
 from carrel.workspace.scope import Scope
 
 
@@ -29,18 +31,20 @@ class Summariser(Struct, frozen=True, kw_only=True):
         """Let so many tokens stay word for word, and return what is to be said; nothing here is an error."""
         if not await in_thread(is_all_of, self.compactor.sessions, self.session, self.scope):
             return ()
-        attempt = await self.attempt(kept)
-        told = [said_of(attempt.compacted)] if attempt.compacted else []
-        return (*told, *attempt.findings)
+        return told_of(await self.attempt(kept))
+
+    @property
+    def _payer(self) -> Account:
+        return Account(lambda: self.shelf.records.usage, self.shelf.agent.id, self.session)
 
     async def attempt(self, kept: int) -> Attempt:
         """Compact as far as may still be spent, and keep the account of it."""
-        allowance = await in_thread(allow, self.shelf, self.session, "background")
+        allowance = await in_thread(allow, self.shelf, self._payer, "background")
         if not allowance.allowed:
             return Attempt(findings=allowance.findings)
-        attempt = await self.compactor.compact_with(
-            self.model, self.session, window=self.shelf.assembler.ground.window, kept=kept
-        )
+        ground = self.shelf.assembler.ground
+        window = min(ground.window_of().size, describe_model(self.model.name).window)
+        attempt = await self.compactor.compact_with(self.model, self.session, window=window, kept=kept)
         noted = await in_thread(self._account, attempt)
         return replace(attempt, findings=(*allowance.findings, *attempt.findings, *noted))
 

@@ -42,6 +42,18 @@ class Total(Struct, frozen=True, kw_only=True):
     cost: float | None
     unpriced: int
 
+    def __add__(self, other: "Total") -> "Total":
+        """Return both together."""
+        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Total(
+            turns=self.turns + other.turns,
+            input=self.input + other.input,
+            cached=self.cached + other.cached,
+            output=self.output + other.output,
+            cost=sum(costs) if costs else None,
+            unpriced=self.unpriced + other.unpriced,
+        )
+
 
 class Usage(Protocol):
     """The account of every turn."""

@@ -13,7 +13,7 @@ from carrel.findings import Finding
 from carrel.records import Records
 from carrel.records.database import DatabaseUnavailable, NewerFormat
 from carrel.runtime.callbacks import CompactionBegins
-from carrel.runtime.compact import Compacted, Compactor, is_all_of
+from carrel.runtime.compact import Attempt, Compactor, is_all_of
 from carrel.runtime.history import history_of
 from carrel.runtime.prepare import keep, prepare, preview, records_unavailable
 from carrel.runtime.room import Fitted, Shortened, Steps, fit_call, refuse_over
@@ -28,6 +28,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     compactor: Compactor
     session: str
     inputs: Callable[[str | None], Inputs]
+    model: str | None = None
+    """Who will answer, where that is not the model of the settings."""
 
     def prepare(
         self,
@@ -66,8 +68,11 @@ class Caller(Struct, frozen=True, kw_only=True):
         return None
 
     def keep(self, looked: Fitted) -> Fitted:
-        """Remember a call as it was looked at, since it will be made like that."""
-        return keep(self.assembler, self.records(), looked)
+        """Remember a call as it was looked at, since it will be made like that, if it can be remembered."""
+        try:
+            return keep(self.assembler, self.records(), looked)
+        except (DatabaseUnavailable, NewerFormat) as error:
+            return replace(looked, assembly=looked.assembly.with_warnings([records_unavailable(error)]))
 
     def refit(self, fitted: Fitted, room: int) -> Fitted:
         """Return the same call in less room, for a further round of its turn: nothing is compacted now."""
@@ -86,7 +91,7 @@ class Caller(Struct, frozen=True, kw_only=True):
         return replace(again, assembly=again.assembly.with_warnings(before.report.warnings))
 
     def _inputs(self, message: str | None, beside: int | None) -> Inputs:
-        inputs = self.inputs(message)
+        inputs = replace(self.inputs(message), model=self.model)
         return inputs if beside is None else replace(inputs, beside=beside)
 
     def _steps(self, inputs: Inputs, message: str | None) -> Steps:
@@ -103,8 +108,7 @@ class Caller(Struct, frozen=True, kw_only=True):
         if attempt.compacted is None:
             return Shortened(findings=attempt.findings)
         history, summarised = history_of(sessions, self.session, scope=inputs.scope, message=message)
-        findings = (said_of(attempt.compacted), *attempt.findings)
-        return Shortened(history=history, summarised=summarised, findings=findings)
+        return Shortened(history=history, summarised=summarised, findings=told_of(attempt))
 
     def _lose(self, inputs: Inputs, dropped: tuple[Message, ...]) -> None:
         """Let what will not be sent be saved first; a failure keeps the call from being made."""
@@ -114,10 +118,13 @@ class Caller(Struct, frozen=True, kw_only=True):
         )
 
 
-def said_of(done: Compacted) -> Finding:
-    """Say that a history is shorter now."""
+def told_of(attempt: Attempt) -> tuple[Finding, ...]:
+    """Say what became of a history; where somebody else was quicker, that alone."""
+    done = attempt.compacted
+    if done is None or any(finding.code == "compaction_overtaken" for finding in attempt.findings):
+        return attempt.findings
     message = (
         f"{done.entries:,} older messages became a summary: {done.tokens_before:,} tokens are "
         f"{done.tokens_after:,} now ({done.method}). The log has every word."
     )
-    return Finding(code="history_compacted", message=message, severity="info")
+    return (Finding(code="history_compacted", message=message, severity="info"), *attempt.findings)

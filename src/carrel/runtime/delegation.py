@@ -7,6 +7,7 @@ asking turn: that one's limits are passed down, and its end, however it comes, s
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, aclosing
 from hashlib import sha256
 from os import urandom
@@ -25,6 +26,7 @@ from carrel.records.database import find_link
 from carrel.records.queue import Job, Queue
 from carrel.runtime import roster
 from carrel.runtime.errands import Errands, current_call
+from carrel.runtime.history import HANDED
 from carrel.runtime.loop import Ended, Event
 from carrel.runtime.model import Model
 from carrel.runtime.record import Scribe
@@ -42,7 +44,7 @@ from carrel.workspace.subagents import Subagent
 KIND = "delegate"
 """The kind of a job that is a delegated task."""
 
-SOURCE = "agent"
+SOURCE = HANDED
 """Where the messages of a delegated session come from, as its header and its entries say."""
 
 
@@ -94,7 +96,7 @@ class Errand(Struct, frozen=True, kw_only=True):
 
 
 class Delegation(Struct, frozen=True, kw_only=True):
-    """Whom one agent may ask in one session, and the asking; `models` gives its own model for no name."""
+    """Whom one agent may ask in one session, and the asking; `models` says who answers for whom."""
 
     ground: Ground
     session: str
@@ -102,7 +104,7 @@ class Delegation(Struct, frozen=True, kw_only=True):
     trusted: bool
     errands: Errands
     open: Callable[[Seat], AbstractContextManager[Host]]
-    models: Callable[[str | None], Model]
+    models: Callable[[Seat], Model]
     queued: Callable[[], Queue]
 
     def tools(self) -> tuple[Tool, ...]:
@@ -151,7 +153,7 @@ class Delegation(Struct, frozen=True, kw_only=True):
         seat = self._seat(errand.agent, parse_scope(errand.scope))
         return asking.to_json(self._hold(seat, errand.session, errand.task, ids=errand.session))
 
-    def hand_back(self, job: Job, answer: str, scribe: Scribe) -> None:
+    def hand_back(self, job: Job, answer: str | None, scribe: Scribe) -> None:
         """Tell the session in which a task was asked what came of it, once, as words of somebody else."""
         errand = convert(job.payload, Errand)
         if not errand.asked_in or not scribe.sessions.exists(errand.asked_in):
@@ -165,7 +167,7 @@ class Delegation(Struct, frozen=True, kw_only=True):
         scribe.record(errand.asked_in, [told], scope=parse_scope(errand.scope), source=SOURCE)
 
     def _hold(self, seat: Seat, session: str, task: str, *, ids: str = "") -> Answered:
-        agent, model = seat.agent.id, self.models(seat.agent.model)
+        agent, model = seat.agent.id, self.models(seat)
         with self.errands.under_way():
             try:
                 with self.open(seat) as host:
@@ -200,8 +202,11 @@ class Delegation(Struct, frozen=True, kw_only=True):
                             return event
             raise asyncio.CancelledError  # a turn that does not end was stopped
 
-        with asyncio.Runner() as runner:
-            return runner.run(turn())
+        def hold() -> Ended:
+            with asyncio.Runner() as runner:
+                return runner.run(turn())
+
+        return hold() if not _is_in_loop() else _beside(hold)
 
     def _seat(self, name: str, scope: Scope) -> Seat:
         """Return where somebody works who may be asked; anybody else is a typed error."""
@@ -287,3 +292,17 @@ def _answer_in(sessions: Sessions, agent: str, session: str) -> Answered | None:
         return None
     (placed,) = sessions.page(session, first=number, limit=1).entries
     return Answered(agent=agent, session=session, text=placed.entry.to_text(), finish=placed.entry.finish)
+
+
+def _is_in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _beside(hold: Callable[[], Ended]) -> Ended:
+    """Hold a turn in another thread, where the calling one has a loop that runs."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(hold).result()

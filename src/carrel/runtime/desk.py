@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from carrel import plainjson
 from carrel.context.assemble import Assembly
+from carrel.context.build import Window
 from carrel.context.calls import to_plain
 from carrel.context.report import Prefix
 from carrel.errors import CarrelError
@@ -78,9 +79,9 @@ class SessionDesk(Struct, frozen=True, kw_only=True):
 
     def admit(self, message: Message) -> None:
         """Refuse a message that no call can hold, or that nothing may be spent on."""
-        ground = self.caller.assembler.ground
-        if ground.is_window_known and (tokens := self.count(to_plain(message))) > ground.window:
-            raise OverWindow(tokens, ground.window)
+        window, tokens = self._window, self.count(to_plain(message))
+        if window.is_known and tokens > room_in(window.size):
+            raise OverWindow(tokens, window.size)
         self.allow()
 
     def allow(self) -> None:
@@ -155,11 +156,15 @@ class SessionDesk(Struct, frozen=True, kw_only=True):
                 assembly = self.prepare(message)
                 return Call(assembly.messages, assembly.stable)
         assert noticed.fitted is not None
-        room, added = self._room(noticed.fitted), self._size(own)
-        if noticed.fitted.used + added > room:
-            noticed.fitted = self.caller.refit(noticed.fitted, max(0, room - added))
-            own = clip_results(own, room - noticed.fitted.used, self._size)
-            added = self._size(own)
+        room = self._room(noticed.fitted)
+        # What older turns said gives way first, unless all of it would not be enough.
+        own = clip_results(own, room - noticed.fitted.fixed, self._size)
+        if noticed.fitted.used + self._size(own) > room:
+            refitted = self.caller.refit(noticed.fitted, max(0, room - self._size(own)))
+            known = noticed.fitted.assembly.report.warnings
+            noticed.findings += [each for each in refitted.assembly.report.warnings if each not in known]
+            noticed.fitted = refitted
+        added = self._size(own)
         noticed.counted = noticed.fitted.used + added
         assembly = noticed.fitted.assembly
         refuse_over(assembly, noticed.beside + added)
@@ -181,12 +186,16 @@ class SessionDesk(Struct, frozen=True, kw_only=True):
             purpose = self.scribe.purpose
             noticed.before = self.scribe.usage.last(self.agent, self.session, purpose=purpose)
             noticed.stood = stood(self.scribe.records().last_assembly(self.agent, self.session))
-        told = surplus(noticed.before, self.model, self.caller.assembler.ground.window)
+        told = surplus(noticed.before, self.model, self._window.size)
         if told is None or told.finding is not None:
             noticed.findings += [told.finding] if told and told.finding else []
-            specs = [tool.to_json() for tool in self.tools]
+            specs = [{"type": "function", "function": tool.to_json()} for tool in self.tools]
             return self.count(plainjson.dumps(specs).decode()) if specs else 0
         return told.tokens
+
+    @property
+    def _window(self) -> Window:
+        return self.caller.assembler.ground.window_of(self.caller.model)
 
     def _room(self, fitted: Fitted) -> int:
         noticed = self.noticed

@@ -9,6 +9,7 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.records.usage import Purpose, Usage
@@ -34,6 +35,14 @@ CLOSING = 10.0
 _CALL: ContextVar[str] = ContextVar("call", default="")
 
 
+class Account(Struct, frozen=True):
+    """Where it is kept what a turn and all who work for it spend, and whose session pays."""
+
+    usage: Callable[[], Usage]
+    agent: str
+    session: str
+
+
 def current_call() -> str:
     """Return the id of the call that is being run here, nothing where none is."""
     return _CALL.get()
@@ -53,7 +62,7 @@ class Errands:
         depth: int = 0,
         spent: list[str] | None = None,
         ids: str = "",
-        account: Callable[[], Usage] | None = None,
+        account: Account | None = None,
         purpose: Purpose = "turn",
     ) -> None:
         self.limits = limits or Limits()
@@ -68,6 +77,11 @@ class Errands:
         self._going = 0
         self._is_over = False
         self._tasks: dict[asyncio.Task[Any], asyncio.AbstractEventLoop] = {}
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions of all who were asked by this turn and by those who work for it."""
+        return tuple(self._spent)
 
     def begin(self) -> None:
         """Let the turn's time begin."""

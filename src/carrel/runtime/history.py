@@ -1,12 +1,19 @@
 """The history of a session as the next call takes it: a summary, if there is one, and what was said since."""
 
+from collections.abc import Sequence
+
 from carrel.runtime.large import clip_old
 from carrel.sessions.message import Message
+from carrel.sessions.placed import Placed
 from carrel.sessions.store import Sessions
 from carrel.workspace.scope import Scope
 
 SUMMARY = "Summary of the conversation so far:"
 """What stands above a summary that is sent in place of older messages."""
+
+
+HANDED = "agent"
+"""The source of what another agent says in a session."""
 
 
 def history_of(
@@ -18,10 +25,22 @@ def history_of(
     """
     compaction, placed = sessions.seen(session, scope=scope)
     messages = [each.entry.to_message() for each in placed]
-    last = messages[-1] if messages else None
-    if last is not None and last.role == "user" and message and last.content == sessions.screened(message):
-        messages.pop()
+    if message and (at := _question(placed, sessions.screened(message))) is not None:
+        messages.pop(at)
     clipped = clip_old(messages)
     if compaction is None:
         return clipped, 0
     return (Message("user", f"{SUMMARY}\n\n{compaction.summary}"), *clipped), 1
+
+
+def _question(placed: Sequence[Placed], message: str) -> int | None:
+    """Return where the new message stands: last, but for what other agents have handed in since."""
+    for number in range(len(placed) - 1, -1, -1):
+        entry = placed[number].entry
+        if entry.role != "user":
+            return None
+        if entry.to_text() == message:
+            return number
+        if entry.source_plugin != HANDED:
+            return None
+    return None

@@ -105,7 +105,10 @@ def clip_old(
 def clip_results(
     messages: Sequence[Message], room: int, size: Callable[[Sequence[Message]], int]
 ) -> tuple[Message, ...]:
-    """Return a turn under way with only the beginnings of its older results, as many as it takes to fit."""
+    """Return a turn under way with only the beginnings of its results, the oldest first, until it fits.
+
+    What the last reply asked for comes last: the model has not read it yet.
+    """
     clipped = list(messages)
     for number, message in enumerate(messages):
         if size(clipped) <= room:

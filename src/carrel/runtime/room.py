@@ -26,6 +26,9 @@ from carrel.sessions.window import settle, whole_turns
 MOST_RESERVED = 8_000
 """Tokens that are left for the answer, or a tenth of the window where that is less."""
 
+LEAST_ANSWER = 500
+"""Tokens without which an answer is none, or a twentieth of the window where that is less."""
+
 _TRIES = 4
 _LEAST_SHARE = 40  # of the room; where files leave less for history, a summary would not fit either
 _FILES = frozenset(("document", "documents", "notebook", "journal", "layer", "knowledge", "additional"))
@@ -66,6 +69,11 @@ class Fitted(Struct, frozen=True):
     def used(self) -> int:
         """The tokens of its sections."""
         return self.assembly.report.tokens.used
+
+    @property
+    def fixed(self) -> int:
+        """The tokens of all but history."""
+        return _fixed(self.assembly)
 
 
 class Steps(Struct, frozen=True, kw_only=True):
@@ -138,7 +146,7 @@ def fit_call(
 def refuse_over(assembly: Assembly, beside: int) -> None:
     """Raise where a call does not fit a window that is known."""
     tokens = assembly.report.tokens
-    if tokens.known and tokens.used + beside > tokens.window:
+    if tokens.known and tokens.used + beside > tokens.window - min(LEAST_ANSWER, tokens.window // 20):
         raise OverWindow(tokens.used + beside, tokens.window)
 
 
@@ -163,24 +171,42 @@ def _trim_recall(inputs: Inputs, over: int, count: Count) -> tuple[Inputs, Findi
 def _trim_files(
     assemble: Assemble, inputs: Inputs, budget: Budget | None, assembly: Assembly, most: int
 ) -> tuple[Assembly, Budget | None, list[Finding]]:
-    """Give all files together less room, until they take no more than `most` or it makes no difference."""
+    """Give files less room until they take no more than `most` or it makes no difference.
+
+    First all together, so that those of low priority go; then each, since some are always sent.
+    """
     before = _files(assembly)
-    for _ in range(_TRIES):
-        taken = _files(assembly)
-        if taken <= most:
-            break
-        size = sum(row.size for row in _file_rows(assembly))
-        smaller = replace(budget or Budget(), total=int(size * most / taken * 0.99))
-        shrunk = assemble(inputs, smaller)
-        if _files(shrunk) >= taken:
-            break
-        assembly, budget = shrunk, smaller
+    for shrunk in (_less_in_all, _less_for_each):
+        for _ in range(_TRIES):
+            if (taken := _files(assembly)) <= most:
+                break
+            smaller = shrunk(budget or Budget(), _file_rows(assembly), most / taken * 0.99)
+            again = assemble(inputs, smaller)
+            if _files(again) >= taken:
+                break
+            assembly, budget = again, smaller
     after = _files(assembly)
     if after == before:
         return assembly, budget, []
     message = f"The files have {before:,} tokens, more than the window leaves them; {after:,} are sent."
     hint = "Lower their priority or their number, or set model.context_window for a larger model."
     return assembly, budget, [Finding(code="files_trimmed", message=message, hint=hint)]
+
+
+def _less_in_all(budget: Budget, rows: Sequence[Row], share: float) -> Budget:
+    return replace(budget, total=int(sum(row.size for row in rows) * share))
+
+
+def _less_for_each(budget: Budget, rows: Sequence[Row], share: float) -> Budget:
+    """Return a limit for one file by which all have so much less: the largest give way, the small stay."""
+    sizes = sorted(row.size for row in rows)
+    left = int(sum(sizes) * share)
+    for number, size in enumerate(sizes):
+        limit = left // (len(sizes) - number)
+        if size > limit:
+            return replace(budget, file=limit)
+        left -= size
+    return budget
 
 
 def _file_rows(assembly: Assembly) -> list[Row]:

@@ -4,13 +4,13 @@ Background work stops first, so that what is left is there for turns. Nothing is
 every call is in `records.usage`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, time, timedelta
 from typing import Literal
 
 from msgspec import Struct
 
-from carrel.errors import Refused
+from carrel.errors import Refused, Unavailable
 from carrel.findings import Finding
 from carrel.records.usage import Purpose, Spent, Total, Usage
 
@@ -58,6 +58,15 @@ class SpendingCap(Refused):
         self.resets = resets
 
 
+class BackgroundStopped(Unavailable):
+    """Background work has spent its share; what waits is done later."""
+
+    code = "background_stopped"
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message, hint=finding.hint)
+
+
 class Allowance(Struct, frozen=True, kw_only=True):
     """Whether work may begin, and what is to be said of it: never false for a turn, which is refused."""
 
@@ -89,13 +98,21 @@ class _Account(Struct, frozen=True, kw_only=True):
 
 
 def check(
-    usage: Usage, caps: Caps, *, agent: str, session: str | None, now: datetime, purpose: Purpose
+    usage: Usage,
+    caps: Caps,
+    *,
+    agent: str,
+    session: str | None,
+    now: datetime,
+    purpose: Purpose,
+    others: Sequence[str] = (),
 ) -> Allowance:
     """Say whether work may begin; a turn over a cap is refused with SpendingCap.
 
-    Days begin at midnight in the zone of `now`. What has no known price counts for nothing, and is said.
+    Days begin at midnight in the zone of `now`. What has no known price counts for nothing, and is said. What
+    was spent in `others`, sessions that work for this one, counts for it.
     """
-    accounts = list(_accounts(usage, caps, agent, session, now))
+    accounts = list(_accounts(usage, caps, now, agent=agent, session=session, others=others))
     if purpose == "background":
         stopped = tuple(_stopped(account) for account in accounts if account.reaches(BACKGROUND_SHARE))
         if stopped:
@@ -127,7 +144,9 @@ def surplus(last: Spent | None, model: str, window: int) -> Surplus | None:
     return Surplus(tokens=max(0, more))
 
 
-def _accounts(usage: Usage, caps: Caps, agent: str, session: str | None, now: datetime) -> Iterator[_Account]:
+def _accounts(
+    usage: Usage, caps: Caps, now: datetime, *, agent: str, session: str | None, others: Sequence[str]
+) -> Iterator[_Account]:
     if caps.per_day is not None:
         today = datetime.combine(now.date(), time(), tzinfo=now.tzinfo)
         yield _Account(
@@ -138,6 +157,8 @@ def _accounts(usage: Usage, caps: Caps, agent: str, session: str | None, now: da
         )
     if caps.per_session is not None and session is not None:
         total = usage.total(agent=agent, session=session)
+        for other in others:
+            total = total + usage.total(session=other)
         yield _Account(span="session", cap=caps.per_session, total=total)
 
 

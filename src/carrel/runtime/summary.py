@@ -380,8 +380,9 @@ def _beginnings(messages: Sequence[Message], limit: int) -> str:
         if limit < len(REQUESTS) + LEAST_SENSE:
             break
         entries.insert(0, f"- {text}")
-    if entries:
-        return "\n".join((f"## {REQUESTS}", *entries))
+    told = "\n".join((f"## {REQUESTS}", *entries))
+    if entries and len(told) >= LEAST_SENSE:
+        return told
     return (
         f"({len(messages):,} messages, {len(own):,} of them the user's; nothing could be picked out of them.)"
     )

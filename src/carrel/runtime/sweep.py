@@ -42,7 +42,7 @@ class Swept(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-def _nobody(_: Job, __: str) -> None:
+def _nobody(_: Job) -> None:
     """Tell nobody."""
 
 
@@ -55,12 +55,12 @@ def sweep(
     limit: int = 100,
     lease: timedelta = LEASE,
     stopped: Callable[[], tuple[Finding, ...]] = tuple,
-    given_up: Callable[[Job, str], object] = _nobody,
+    given_up: Callable[[Job], object] = _nobody,
 ) -> Swept:
     """Do the jobs of these kinds that are due, at most so many, in the order in which they were put.
 
     Where `stopped` says why no more may be done, the rest waits. `given_up` is told of a job that failed for
-    good, and why.
+    good.
     """
     outcomes: list[_Outcome] = []
     findings: tuple[Finding, ...] = ()
@@ -91,7 +91,7 @@ def _attempt(
     job: Job,
     work: Work,
     now: Callable[[], datetime],
-    given_up: Callable[[Job, str], object],
+    given_up: Callable[[Job], object],
 ) -> _Outcome:
     """Do one job; of what it raises only an interruption goes further."""
     try:
@@ -116,8 +116,8 @@ def _attempt(
         return "lost"
     if later is not None:
         return "retrying"
-    with suppress(CarrelError):  # it is given up, told or not
-        given_up(job, why)
+    with suppress(Exception):  # it is given up, told or not
+        given_up(job)
     return "failed"
 
 

@@ -18,6 +18,7 @@ from carrel.sessions.search import search
 from carrel.sessions.store import Sessions, UnknownSession
 from carrel.tools.access import SETTINGS, access_for, is_result
 from carrel.tools.files import file_tools
+from carrel.tools.page import FEWEST_CHARACTERS, MOST_CHARACTERS
 from carrel.tools.registry import Registry, Tool
 from carrel.tools.self_report import Sources, looking, self_report_tools
 from carrel.tools.session_logs import LoggedEntry, LogHit, LogPage, SessionRow, session_log_tools
@@ -43,11 +44,14 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     session: str | None = None
     others: tuple[Tool, ...] = ()
     """What the application adds."""
+    page: int = MOST_CHARACTERS
+    """How many characters a page of a file has, at most."""
 
     def registry(self) -> Registry:
         """Return the tools that the agent may call."""
         agents = (self.ground.agent, *self.ground.settings.agents)
         access = access_for(self._reach(), self.ground.layout, agents, self._results)
+        access = replace(access, page=min(MOST_CHARACTERS, max(FEWEST_CHARACTERS, self.page)))
         tools: list[Tool] = [
             *file_tools(access),
             *skill_tools(self._skills, access),

@@ -11,6 +11,7 @@ from carrel.errors import NotFound, Refused
 from carrel.files import Content, Entry, Unreadable, show
 from carrel.files.paths import BadPath, clean, fold
 from carrel.settings import AgentSettings
+from carrel.tools.page import MOST_CHARACTERS
 from carrel.workspace.ignore import IGNORE_FILE
 from carrel.workspace.layout import Layout
 from carrel.workspace.manifest import MANIFEST_FILE
@@ -77,6 +78,8 @@ class Access(Struct, frozen=True, kw_only=True):
     transcripts: tuple[str, ...] = TRANSCRIPTS
     results: str = ""
     """The folder of the current session's large results, which may be read by their full names."""
+    page: int = MOST_CHARACTERS
+    """How many characters a page of a file has, at most."""
 
     def read(self, path: str) -> Content:
         """Return a file that a tool may read."""

@@ -215,9 +215,11 @@ def to_json(answered: Answered, limit: int = LONGEST_ANSWER) -> dict[str, Any]:
     }
 
 
-def told_later(agent: str, task: str, text: str) -> str:
-    """Return what the session that asked is told when a task from the queue is done."""
+def told_later(agent: str, task: str, text: str | None) -> str:
+    """Return what the session that asked is told when a task from the queue is done, or given up."""
     about, _ = clip(show(" ".join(task.split())), LONGEST_DESCRIPTION)
+    if text is None:
+        return f"[{source_of(agent)} could not do what it was asked in the background: {about}]"
     answer, _ = clip(text, LONGEST_ANSWER)
     return (
         f"[{source_of(agent)} has done what it was asked in the background: {about} What follows is its "

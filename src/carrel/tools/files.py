@@ -118,7 +118,12 @@ def read_file(access: Access, asked: ReadFile) -> dict[str, Any]:
     path = clean(asked.path)
     content = access.read(path)
     found = page(
-        "read_file", text_of(path, content), offset=asked.offset, limit=asked.limit, column=asked.column
+        "read_file",
+        text_of(path, content),
+        offset=asked.offset,
+        limit=asked.limit,
+        column=asked.column,
+        most=access.page,
     )
     return {"path": path, **found.to_json(), "digest": content.digest}
 

@@ -12,6 +12,8 @@ from carrel.tools.registry import BadArguments
 
 MOST_CHARACTERS = 32_000
 """What one page holds: about 8,000 tokens."""
+FEWEST_CHARACTERS = 400
+"""What one page holds in the smallest window."""
 DEFAULT_LINES = 1_000
 MOST_LINES = 5_000
 
@@ -38,8 +40,19 @@ class Page(Struct, frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in self.__struct_fields__}
 
 
-def page(tool: str, text: str, *, offset: int = 1, limit: int = DEFAULT_LINES, column: int = 1) -> Page:
-    """Return a page that begins at this line and column; out-of-range limits are brought into range."""
+def page(
+    tool: str,
+    text: str,
+    *,
+    offset: int = 1,
+    limit: int = DEFAULT_LINES,
+    column: int = 1,
+    most: int = MOST_CHARACTERS,
+) -> Page:
+    """Return a page of at most so many characters that begins at this line and column.
+
+    Out-of-range limits are brought into range.
+    """
     lines = _lines(text)
     offset, column = max(1, offset), max(1, column)
     if not lines:
@@ -50,15 +63,15 @@ def page(tool: str, text: str, *, offset: int = 1, limit: int = DEFAULT_LINES, c
     if column > len(first):
         problem = f"`column` {_short(column)} is past the end of line {offset:,}"
         raise BadArguments(tool, f"{problem}, which has {len(first):,} characters")
-    if len(first) - column >= MOST_CHARACTERS:
-        return _piece(lines, offset, column)
-    return _whole_lines(lines, offset, min(max(1, limit), MOST_LINES), column)
+    if len(first) - column >= most:
+        return _piece(lines, offset, column, most)
+    return _whole_lines(lines, offset, min(max(1, limit), MOST_LINES), column, most)
 
 
-def _piece(lines: list[str], offset: int, column: int) -> Page:
+def _piece(lines: list[str], offset: int, column: int, most: int) -> Page:
     """Return what fits of one line."""
     line = lines[offset - 1]
-    end = boundary(line, column - 1 + MOST_CHARACTERS)
+    end = boundary(line, column - 1 + most)
     skip = f", or skip it with offset={offset + 1}" if offset < len(lines) else ""
     return Page(
         text=line[column - 1 : end],
@@ -74,9 +87,9 @@ def _piece(lines: list[str], offset: int, column: int) -> Page:
     )
 
 
-def _whole_lines(lines: list[str], offset: int, limit: int, column: int) -> Page:
+def _whole_lines(lines: list[str], offset: int, limit: int, column: int, most: int) -> Page:
     taken = [lines[offset - 1][column - 1 :]]
-    room = MOST_CHARACTERS - len(taken[0])
+    room = most - len(taken[0])
     following = lines[offset : offset - 1 + limit]
     for line in following:
         room -= len(line)
@@ -93,9 +106,7 @@ def _whole_lines(lines: list[str], offset: int, limit: int, column: int) -> Page
         total_lines=len(lines),
         more=last + 1 if last < len(lines) else None,
         truncated=is_cut,
-        note=f"A page holds {MOST_CHARACTERS:,} characters. Go on with offset={last + 1}."
-        if is_cut
-        else None,
+        note=f"A page holds {most:,} characters. Go on with offset={last + 1}." if is_cut else None,
     )
 
 

@@ -63,11 +63,13 @@ def skill_read(skills: Skills, access: Access, asked: SkillRead) -> dict[str, An
     skill = skills.named(asked.name)
     file = SKILL_FILE if asked.file is None else clean(asked.file)
     if file == SKILL_FILE:
-        found = page("skill_read", skill.document.text, offset=asked.offset, column=asked.column)
+        found = page(
+            "skill_read", skill.document.text, offset=asked.offset, column=asked.column, most=access.page
+        )
         return {"name": skill.name, "file": file, **found.to_json(), **_files(access, skill)}
     path = f"{skill.folder}/{file}"
     text = text_of(path, access.read(path))
-    found = page("skill_read", text, offset=asked.offset, column=asked.column)
+    found = page("skill_read", text, offset=asked.offset, column=asked.column, most=access.page)
     return {"name": skill.name, "file": file, **found.to_json()}
 
 

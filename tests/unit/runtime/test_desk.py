@@ -121,7 +121,7 @@ def test_what_later_rounds_leave_out_is_offered_before(house):
 
 
 def test_a_turn_whose_own_results_cannot_fit_ends_with_a_typed_error_and_a_whole_log(house):
-    question = "Look. " + STORY * 36  # nearly all of the room
+    question = "Look. " + STORY * 34  # nearly all of the room
     model = ScriptedModel(*[(reads(number),) for number in range(8)], says("Done."))
     with house.open() as workspace, pytest.raises(OverWindow) as caught:
         hold(workspace, model, question)
@@ -180,8 +180,10 @@ def test_a_later_round_that_is_refused_is_made_shorter_too(house):
 
 def test_a_refusal_in_one_round_and_another_later_is_an_error(house):
     model = ScriptedModel(TOO_LONG, (reads(0),), TOO_LONG, says("Never."))
-    with house.open() as workspace, pytest.raises(ContextTooLong):
-        hold(workspace, model, "Read it.")
+    with house.open() as workspace:
+        talk(workspace, 25)
+        with pytest.raises(ContextTooLong):
+            hold(workspace, model, "Read it.")
     assert len(model.requests) == 3
     assert_valid(spoken(house.log()))
 
@@ -313,3 +315,29 @@ def test_an_assumed_window_refuses_no_message(tmp_path):
     assert isinstance(events[-1], Ended)
     assert [message.role for message in prepared(events).assembly.messages][-1] == "user"
     assert Message("user", "Look. " + STORY * 1_400).to_text() in prompt(model, 0)
+
+
+def test_a_page_of_a_file_is_no_larger_than_a_quarter_of_the_room(house):
+    house.put({"long.txt": STORY * 200})
+    model = ScriptedModel((asks(call("read_file", "c1", path="long.txt")),), says("Done."))
+    with house.open() as workspace:
+        talk(workspace, 10)
+        hold(workspace, model, "Read it.")
+        (page,) = results(model.requests[-1])
+        assert workspace.counts.count(page) <= room_in(WINDOW) // 2
+    assert "boat 0." in prompt(model, -1)
+    assert '"more":' in page
+
+
+def test_what_later_rounds_leave_out_is_said(house):
+    model = ScriptedModel(*[(reads(number),) for number in range(3)], says("Done."))
+    with house.open() as workspace:
+        talk(workspace, 20)
+        assert "history_dropped" in codes(hold(workspace, model, "Read three."))
+
+
+def test_a_call_that_cannot_be_made_shorter_is_not_sent_again(house):
+    model = ScriptedModel(TOO_LONG, says("Never."))
+    with house.open() as workspace, pytest.raises(ContextTooLong):
+        hold(workspace, model, "Are you there?")
+    assert len(model.requests) == 1

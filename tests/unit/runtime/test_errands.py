@@ -1,5 +1,6 @@
 """Tasks for others that outlive a turn: how long each may take, and how the answer comes back, once."""
 
+import asyncio
 import os
 import random
 import signal
@@ -259,3 +260,63 @@ def test_what_a_subagent_spends_counts_for_the_whole_workspace(house):
         house.say(model)
     assert len(model.requests) == 2
     assert_valid(spoken(house.log()))
+
+
+def test_what_those_who_work_for_a_session_spend_counts_for_that_session(house):
+    house.put({"carrel.yaml": f"{SETTINGS}spending:\n  per_session: 0.05\n"}).trust()
+    asked = asks(call("delegate", "c1", agent="researcher", task="Find it."))
+    model = ScriptedModel((asked,), costs(0.06), says("Done."), name="gpt-5")
+    with pytest.raises(SpendingCap, match="a session is reached"):
+        house.say(model)
+    assert len(model.requests) == 2
+
+
+def test_a_job_that_meets_the_share_of_background_work_waits_and_is_not_given_up(house):
+    leave(house)
+    house.put({"carrel.yaml": f"{SETTINGS}spending:\n  per_day: 1.0\n"}).trust()
+    dear = Reply(text="", tool_calls=(call("list_files", "t1"),), spend=Spend(output=85_000))
+    swept = house.sweep(ScriptedModel((dear,), costs(0.1), name="gpt-5"))
+    assert (swept.done, swept.failed, swept.retrying) == (0, 0, 1)
+    again = house.sweep(ScriptedModel(says("Found.")), at=NOW + timedelta(days=1))
+    assert (again.done, len(handed(house))) == (1, 1)
+
+
+def test_a_task_that_is_given_up_is_told_without_words_of_the_error(house):
+    leave(house)
+    (house.root / "subagents/researcher.md").unlink()
+    assert house.sweep(ScriptedModel(says("Never."))).failed == 1
+    (told,) = handed(house)
+    assert "could not do what it was asked" in told["content"]
+    assert "Error" not in told["content"]
+
+
+def test_a_sweep_works_where_a_loop_is_running(house):
+    leave(house)
+
+    async def sweep() -> int:
+        return house.sweep(ScriptedModel(says("Found."))).done
+
+    assert asyncio.run(sweep()) == 1
+
+
+def test_what_is_handed_in_between_question_and_answer_does_not_double_the_question(house):
+    leave(house)
+    with house.open() as workspace:
+        workspace.record("s1", [{"role": "user", "content": "Well?"}])
+        house.sweep(ScriptedModel(says("The hull is NX-4711.")))
+        text = workspace.prepare("s1", "Well?").to_text()
+    assert text.count("Well?") == 1
+    assert "The hull is NX-4711." in text
+
+
+@pytest.mark.parametrize(("model", "trusted"), [("openai:gpt-5", False), ("gpt-4o", True)])
+def test_a_peers_model_that_may_not_be_called_is_not(house, model, trusted):
+    peer = f"  - id: bo\n    model: {model}\n"
+    house.put({"carrel.yaml": f"{SETTINGS}{peer}"})
+    if trusted:
+        house.trust()
+    house.environ["OPENAI_API_KEY"] = "sk-never-to-be-used"
+    asked = asks(call("delegate", "c1", agent="bo", task="Find it."))
+    asker = ScriptedModel((asked,), says("Found."), says("Done."), name="given")
+    house.say(asker)
+    assert len(asker.requests) == 3  # the caller's own model answers for the peer

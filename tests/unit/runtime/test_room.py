@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.unit.context.conftest import NOW, Desk
+from tests.unit.runtime.house import House, says
 
 from carrel.context.assemble import Assembly
 from carrel.context.calls import to_plain
 from carrel.context.inputs import Inputs, Recalled
 from carrel.errors import UsageError
 from carrel.findings import Finding
+from carrel.runtime.loop import Prepared
 from carrel.runtime.room import (
     MOST_RESERVED,
     Fitted,
@@ -25,8 +27,10 @@ from carrel.runtime.room import (
 )
 from carrel.sessions.message import Message, ToolCall
 from carrel.settings import ModelSettings
+from carrel.testing import ScriptedModel
 from carrel.workspace.scope import Scope
 
+SMALL = "layout: carrel\nagents: [{id: kate}]\nmodel: {context_window: 8000}\n"
 WORDS = "The harbour is calm and the boats are many. "
 STEPS = ["recall_trimmed", "files_trimmed", "history_compacted", "history_dropped"]
 
@@ -356,3 +360,24 @@ def test_what_was_compacted_is_dropped_no_further_than_it_must_be():
     assert fitted.inputs.history[0] == SUMMARY
     assert fitted.inputs.history[1:] == turns(60)[-len(fitted.inputs.history) + 1 :]
     assert SUMMARY not in call.lost
+
+
+@pytest.mark.parametrize("name", ["SOUL.md", "AGENTS.md", "USER.md", "MEMORY.md", "knowledge/KNOWLEDGE.md"])
+def test_a_file_that_is_always_sent_is_cut_where_it_would_fill_the_window(tmp_path, name):
+    long = "The harbour is calm and the boats are many. " * 1_500
+    house = House(tmp_path / "house", tmp_path / "home").put({"carrel.yaml": SMALL, name: long}).trust()
+    model = ScriptedModel(says("Yes."))
+    events = house.say(model, "Are you there?")
+    report = next(event.assembly.report for event in events if isinstance(event, Prepared))
+    assert report.tokens.used < report.tokens.window
+    assert "files_trimmed" in {finding.code for finding in report.warnings}
+
+
+def test_the_window_is_that_of_the_model_that_answers(tmp_path):
+    house = House(tmp_path / "house", tmp_path / "home").put(
+        {"carrel.yaml": "layout: carrel\nagents: [{id: kate}]\n"}
+    )
+    model = ScriptedModel(says("Yes."), name="openai:gpt-4")
+    events = house.trust().say(model)
+    report = next(event.assembly.report for event in events if isinstance(event, Prepared))
+    assert (report.tokens.window, report.model) == (8_192, "openai:gpt-4")

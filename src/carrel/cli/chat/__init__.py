@@ -217,8 +217,10 @@ def _stopping(task: "asyncio.Task[Any]") -> Generator[None]:
 
 def _last_call(place: Place) -> Sequence[Row]:
     """Return the sections of the session's last call, in whichever process it was made."""
-    last = place.workspace.records.last_assembly(place.workspace.agent.id, place.session)
-    return recollect(last).rows if last is not None else ()
+    with suppress(CarrelError):  # records that cannot be read are told of by the turn
+        last = place.workspace.records.last_assembly(place.workspace.agent.id, place.session)
+        return recollect(last).rows if last is not None else ()
+    return ()
 
 
 def _last_reply(place: Place) -> str | None:

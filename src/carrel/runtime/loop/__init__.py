@@ -215,7 +215,10 @@ class _Turn:
             raise error
         self._is_refused = True
         fit = partial(self._desk.fit, self._message, tuple(self._own), refused=True)
-        self._given = await surely(in_thread(fit))
+        shorter = await surely(in_thread(fit))
+        if shorter.messages == self._given.messages:
+            raise error
+        self._given = shorter
 
     def _ask(self) -> Hearing:
         """Put the question: the same context in every round, and what this turn has added to it."""

@@ -22,7 +22,7 @@ class ModelTimeout(Unavailable):
 
     def __init__(self, what: str, seconds: float) -> None:
         super().__init__(
-            f"{what} {seconds:g} seconds.",
+            f"{what} {seconds:.3g} seconds.",
             hint="Ask again; what had arrived is in the session. A longer limit can be given.",
         )
         self.seconds = seconds
