@@ -30,7 +30,7 @@ from carrel.opening import (
 )
 from carrel.records.database import DatabaseUnavailable, NewerFormat
 from carrel.runtime.health import Health, examine, missing_files, visible_to
-from carrel.runtime.prepare import preview, records_unavailable
+from carrel.runtime.prepare import preview, recalls, records_unavailable
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
 from carrel.settings import AgentSettings
@@ -39,12 +39,14 @@ from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 if TYPE_CHECKING:  # what only conversations need is loaded by the first of them
     from carrel.conversing import Conversations
+    from carrel.index import Filter, Found, Mode
     from carrel.runtime.callbacks import Callbacks
     from carrel.runtime.compact import Compacted
     from carrel.runtime.loop import Event, Limits
     from carrel.runtime.model import Model, Spend
     from carrel.runtime.record import Recording
     from carrel.runtime.sweep import Swept
+    from carrel.searching import Searching
     from carrel.sessions.store import Sessions
     from carrel.sessions.turn import Sayable
     from carrel.tools.registry import Registry
@@ -116,6 +118,19 @@ class Workspace(Shelf):
             base=self._base,
             inputs=self._inputs,
             reopen=_reopen,
+            searching=lambda: self.searching,
+        )
+
+    @cached_property
+    def searching(self) -> "Searching":
+        """The search over files and sessions; loaded by the first that looks for something."""
+        from carrel.searching import Searching  # noqa: PLC0415 - as above
+
+        return Searching(
+            self,
+            places=self._places,
+            environ=self._base.environ,
+            sessions=lambda: self.conversations.everyones,
         )
 
     @property
@@ -176,6 +191,38 @@ class Workspace(Shelf):
     ) -> "Recording":
         """Write messages down for good, each once by its id; a reply without calls ends the turn."""
         return self.conversations.record(session, messages, usage, scope, source)
+
+    def search(
+        self,
+        query: str,
+        *,
+        mode: "Mode" = "hybrid",
+        limit: int = 10,
+        within: "Filter | None" = None,
+        scope: str = Scope.MAIN,
+        session: str | None = None,
+        case: bool = False,
+        lines: int = 0,
+        facets: bool = False,
+        diverse: bool = False,
+    ) -> "Found":
+        """Return what answers a query, best first, as far as this listener may know of it.
+
+        Any text is a query. Whoever takes part in a session names it: others see what was said before them.
+        """
+        from carrel.index import Filter, Query  # noqa: PLC0415 - for searching only
+
+        asked = Query(
+            text=query,
+            mode=mode,
+            limit=limit,
+            within=within or Filter(),
+            case=case,
+            lines=lines,
+            facets=facets,
+            diverse=diverse,
+        )
+        return self.searching.find(asked, scope=parse_scope(scope), session=session)
 
     def tools(self, *, session: str | None = None, scope: str = Scope.MAIN) -> "Registry":
         """Return the tools that the agent may call before this listener, in this session."""
@@ -311,12 +358,16 @@ class Workspace(Shelf):
             session=valid_session(session) if session is not None else None,
             query=query,
         )
-        if session is None:
-            return inputs
-        from carrel.runtime.history import history_of  # noqa: PLC0415 - for conversations only
+        if session is not None:
+            from carrel.runtime.history import history_of  # noqa: PLC0415 - for conversations only
 
-        history, summarised = history_of(self.sessions, session, scope=listener, message=query)
-        return replace(inputs, history=history, summarised=summarised, beside=self._beside(session))
+            history, summarised = history_of(self.sessions, session, scope=listener, message=query)
+            inputs = replace(inputs, history=history, summarised=summarised, beside=self._beside(session))
+        if not query or not recalls(self.layout, self.config.settings.budgets):
+            return inputs
+        from carrel.recalling import with_recall  # noqa: PLC0415 - for searching only
+
+        return with_recall(self, self.searching, inputs, lambda: self.sessions)
 
     def _beside(self, session: str) -> int:
         """Return what the provider of the session's last call counted beside its sections."""

@@ -231,7 +231,7 @@ class Shelf(ABC):
 
     def close(self) -> None:
         """Let go of what was opened; sessions bring what is derived from them up to date first."""
-        for name in ("conversations", "records", "counts"):
+        for name in ("searching", "conversations", "records", "counts"):
             resource = vars(self).pop(name, None)
             if resource is not None:
                 resource.close()

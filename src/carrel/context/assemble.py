@@ -231,7 +231,9 @@ class Assembler:
             sections=rows,
             hidden=draft.hidden,
             recall=self._recalled(rows, inputs),
-            warnings=tuple(dict.fromkeys((*ground.findings, *ground.counts.findings, *draft.warnings))),
+            warnings=tuple(
+                dict.fromkeys((*ground.findings, *ground.counts.findings, *inputs.noticed, *draft.warnings))
+            ),
             forecast=self._forecast(tokens, inputs) if inputs.history else None,
         )
 
@@ -244,9 +246,10 @@ class Assembler:
         template = parse_template(self.ground.agent.system_prompt_template)
         in_prompt = "memory" in template.inserts and bool(recall_lines(self.ground.layout, inputs.recall))
         kept = in_prompt or any(row.kind == "recall" for row in rows)
+        told = [*((hit, kept) for hit in inputs.recall), *((hit, False) for hit in inputs.left_out)]
         return tuple(
-            {"path": h.path, "line": h.line, "tier": h.tier, "scores": {"score": h.score}, "kept": kept}
-            for h in inputs.recall
+            {"path": h.path, "line": h.line, "tier": h.tier, "scores": {"score": h.score}, "kept": is_kept}
+            for h, is_kept in told
         )
 
     def _tokens(

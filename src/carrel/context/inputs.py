@@ -5,6 +5,7 @@ from datetime import date, datetime, timedelta
 from msgspec import Struct
 
 from carrel.context.render import one_line
+from carrel.findings import Finding
 from carrel.sessions.message import Message
 from carrel.workspace.scope import Scope
 
@@ -34,6 +35,10 @@ class Inputs(Struct, frozen=True, kw_only=True):
     model: str | None = None
     """Who will answer, where that is not the model of the settings; it changes the window and no byte."""
     recall: tuple[Recalled, ...] = ()
+    left_out: tuple[Recalled, ...] = ()
+    """What was found too and is not sent: there is no room for it, or it says the same."""
+    noticed: tuple[Finding, ...] = ()
+    """What was noticed when all this was gathered."""
     history: tuple[Message, ...] = ()
     summarised: int = 0
     """How many messages at the beginning of history are a summary of what went before."""

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from carrel.context.inputs import Inputs
 from carrel.conversing import parts
+from carrel.conversing.looking import Looking
 from carrel.conversing.summariser import Summariser
 from carrel.findings import Finding
 from carrel.opening import Opened, Places, pick_agent
@@ -28,6 +29,7 @@ from carrel.runtime.prices import FREE, price_of
 from carrel.runtime.record import Recording, Scribe
 from carrel.runtime.spending import BackgroundStopped
 from carrel.runtime.sweep import Swept, sweep
+from carrel.searching import Searching
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
 from carrel.sessions.store import Sessions
@@ -53,6 +55,7 @@ class Conversations:
         base: Opened,
         inputs: Callable[[str | None, str | None, str], Inputs],
         reopen: Reopen,
+        searching: Callable[[], Searching],
     ) -> None:
         self._shelf = shelf
         self._callbacks = callbacks
@@ -60,6 +63,7 @@ class Conversations:
         self._base = base
         self._inputs = inputs
         self._reopen = reopen
+        self._searching = searching
 
     @property
     def sessions(self) -> Sessions:
@@ -134,6 +138,7 @@ class Conversations:
             session=None if session is None else valid_session(session),
             scope=parse_scope(scope),
             model=model.name if model else None,
+            look=Looking(self._shelf, self._searching, session, parse_scope(scope)),
             others=delegation.tools(),
         )
 
@@ -238,9 +243,25 @@ class Conversations:
         """Tell the session in which a task was asked that nothing came of it."""
         self._delegation("", Scope.SHARED, Errands(), None).hand_back(job, None, self.scribe)
 
+    @cached_property
+    def everyones(self) -> tuple[Sessions, ...]:
+        """The sessions of every agent that is at home in this directory, this one's first."""
+        own = self._shelf.agent
+        others = [agent for agent in self._shelf.config.settings.agents if agent.id != own.id]
+        return (
+            self.sessions,
+            *(
+                parts.open_sessions(self._shelf, self._places, agent)
+                for agent in others
+                if agent.workspace == own.workspace
+            ),
+        )
+
     def close(self) -> None:
         """Let go of what was opened."""
         vars(self).pop("scribe", None)
+        for sessions in vars(self).pop("everyones", ())[1:]:
+            sessions.close()
         if (sessions := vars(self).pop("_sessions", None)) is not None:
             sessions.close()
 

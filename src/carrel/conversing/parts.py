@@ -29,7 +29,9 @@ from carrel.sessions.message import Message
 from carrel.sessions.offsets import Offsets
 from carrel.sessions.places import SessionPlaces, places_of
 from carrel.sessions.store import Sessions
+from carrel.settings import AgentSettings
 from carrel.shelf import Shelf
+from carrel.tools.memory import Look
 from carrel.tools.registry import Registry, Tool
 from carrel.workspace.scope import Scope
 
@@ -39,14 +41,14 @@ LOOKED_OVER = 100
 """How many sessions health looks at: reading one for the first time means reading all of it."""
 
 
-def open_sessions(shelf: Shelf, places: Places) -> Sessions:
-    """Return the sessions of a workspace's agent."""
+def open_sessions(shelf: Shelf, places: Places, agent: AgentSettings | None = None) -> Sessions:
+    """Return the sessions of a workspace's agent, or of another one of it."""
     places.claim()
     own = shelf.layout.sessions
     derived = EphemeralFiles() if own.window and own.catalog else _derived_files(places)
     keeps = shelf.config.settings.transcripts.secrets == "keep"
     return Sessions(
-        places_of(shelf.layout, shelf.agent, shelf.files, derived),
+        places_of(shelf.layout, agent or shelf.agent, shelf.files, derived),
         Offsets(places.cache / "sessions.db", inside=places.inside),
         shelf.config.clock,
         keep_secrets if keeps else redact_value,
@@ -73,6 +75,7 @@ def tools_of(
     *,
     session: str | None,
     scope: Scope,
+    look: Look,
     model: str | None = None,
     others: tuple[Tool, ...] = (),
 ) -> Registry:
@@ -89,6 +92,7 @@ def tools_of(
         session=session,
         others=others,
         page=_share(shelf, model) * _CHARACTERS,
+        look=look,
     ).registry()
 
 

@@ -10,9 +10,17 @@ from carrel.errors import CarrelError
 from carrel.findings import Finding
 from carrel.records import Records
 from carrel.runtime.room import Fitted, Steps, fit_call, refuse_over
+from carrel.settings import BudgetSettings
+from carrel.workspace.layout import Layout
 
 if TYPE_CHECKING:
     from carrel.records.recalls import RecallEvent
+
+
+def recalls(layout: Layout, budgets: BudgetSettings) -> bool:
+    """Tell whether a call is to hold what is found for its message."""
+    has_place = any(part.kind == "recall" for spec in layout.messages for part in spec.parts)
+    return has_place and budgets.recall_tokens > 0 and budgets.recall_hits > 0
 
 
 def preview(

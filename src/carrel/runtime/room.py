@@ -165,7 +165,8 @@ def _trim_recall(inputs: Inputs, over: int, count: Count) -> tuple[Inputs, Findi
         over -= count(kept.pop().text)
     left_out = len(inputs.recall) - len(kept)
     message = f"{left_out} of {len(inputs.recall)} recalled hits were left out: the window is full."
-    return replace(inputs, recall=tuple(kept)), Finding(code="recall_trimmed", message=message)
+    gone = (*inputs.recall[len(kept) :], *inputs.left_out)
+    return replace(inputs, recall=tuple(kept), left_out=gone), Finding(code="recall_trimmed", message=message)
 
 
 def _trim_files(

@@ -19,12 +19,14 @@ from carrel.sessions.store import Sessions, UnknownSession
 from carrel.tools.access import SETTINGS, access_for, is_result
 from carrel.tools.files import file_tools
 from carrel.tools.page import FEWEST_CHARACTERS, MOST_CHARACTERS
+from carrel.tools.memory import Look, memory_tools
 from carrel.tools.registry import Registry, Tool
 from carrel.tools.self_report import Sources, looking, self_report_tools
 from carrel.tools.session_logs import LoggedEntry, LogHit, LogPage, SessionRow, session_log_tools
 from carrel.tools.skills import skill_tools
 from carrel.workspace.ignore import find_rules
 from carrel.workspace.scope import HiddenByScope, Scope
+from carrel.workspace.tiers import MEMORY, standing_of
 
 _RECALLS = 1_000
 _EVERY = 1_000_000
@@ -46,6 +48,8 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     """What the application adds."""
     page: int = MOST_CHARACTERS
     """How many characters a page of a file has, at most."""
+    look: Look | None = None
+    """Searches as this listener may."""
 
     def registry(self) -> Registry:
         """Return the tools that the agent may call."""
@@ -59,6 +63,8 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         ]
         if self.files.stamps([self.sessions.places.folder]) != [None]:
             tools += session_log_tools(_OwnLogs(self.sessions, self.scope, self.session))
+        if self.look is not None:
+            tools += memory_tools(self.look, access, self._is_memory)
         tools += self.others
         if self.scope is Scope.SHARED:
             # What a stranger says to an agent must not become what the agent is told from then on.
@@ -75,6 +81,10 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     def _results(self) -> str:
         """The folder of the current session's large results."""
         return self.sessions.places.attachments(self.session) if self.session else ""
+
+    def _is_memory(self, path: str) -> bool:
+        agents = [agent.id for agent in (self.ground.agent, *self.ground.settings.agents)]
+        return standing_of(path, self.ground.layout, agents).tier in MEMORY
 
     def _skills(self) -> roster.Skills:
         return roster.skills_of(self.ground, self.ground.documents.reading(), self.scope)

@@ -213,6 +213,11 @@ class Log:
                 return through, line
         return None
 
+    @property
+    def version(self) -> int:
+        """The version of what is kept of it, another when it was not what had been read; 0 where none is."""
+        return self._version
+
     def flush(self) -> None:
         """Keep what is known for the next process; what cannot be kept stays with this one."""
         with self._lock:

@@ -180,6 +180,13 @@ class Sessions:
         log = self._existing(session)
         return log.entries(first, log.look().entries)
 
+    def measure(self, session: str) -> tuple[int, str]:
+        """Return how many entries a session has, and a mark that stays while those seen are the same."""
+        log = self._existing(session)
+        known = log.look()
+        _flush(log)
+        return known.entries, f"{known.identity}:{log.version}"
+
     def number_of(self, session: str, message_id: str) -> int | None:
         """Return the number of the entry with this id."""
         log = self._existing(session)

@@ -125,6 +125,24 @@ class SpendingSettings(Struct, frozen=True, kw_only=True):
     ] = None
 
 
+class SearchSettings(Struct, frozen=True, kw_only=True):
+    """How search finds what was written and said."""
+
+    embedder: Annotated[
+        Literal["auto", "static", "openai", "ollama", "none"],
+        About("What makes vectors; `auto` is `static` where that is installed, else `none`.", sensitive=True),
+    ] = "auto"
+    embedder_model: Annotated[str | None, About("The model of a server that embeds.", sensitive=True)] = None
+    embedder_url: Annotated[str | None, About("The server that embeds.", sensitive=True)] = None
+    embedder_key_variable: Annotated[
+        str | None, About("The variable that holds its key.", sensitive=True)
+    ] = None
+    fusion: Annotated[
+        Literal["scores", "ranks"] | None,
+        About("How lists of hits become one: by scores, or by ranks as RRF does; else the layout's."),
+    ] = None
+
+
 class OverlaySettings(Struct, frozen=True, kw_only=True):
     """How a file is looked up in two layers."""
 
@@ -221,6 +239,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     model: Annotated[ModelSettings, About(shorthand="name")] = ModelSettings()
     budgets: BudgetSettings = BudgetSettings()
     spending: SpendingSettings = SpendingSettings()
+    search: SearchSettings = SearchSettings()
     overlay: OverlaySettings = OverlaySettings()
     transcripts: TranscriptSettings = TranscriptSettings()
     agents: Annotated[tuple[AgentSettings, ...], About("The agents.")] = ()

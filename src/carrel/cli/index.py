@@ -1,0 +1,103 @@
+"""`carrel index sync | status | rebuild`: the search structure that is derived from the files."""
+
+import sys
+
+import click
+from msgspec import to_builtins
+
+from carrel.cli import output
+from carrel.cli.options import Shared, shared_options
+from carrel.index import Progress, SyncReport
+from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
+
+_WIDTH = 30
+
+
+@click.group()
+@shared_options
+def index(_: Shared) -> None:
+    r"""Look after the index, which search is answered from; it can be deleted at any time.
+
+    \b
+    Examples:
+      carrel index status     what it holds, and whether all is well
+      carrel index sync       make it match the files now
+      carrel index rebuild    make it anew
+    """
+
+
+@index.command()
+@shared_options
+def sync(shared: Shared) -> None:
+    r"""Make the index match the files and the sessions; only what changed is read.
+
+    \b
+    Example:
+      carrel index sync --json
+    """
+    _owners(shared)
+    with shared.open() as workspace:
+        _tell(shared, workspace.searching.sync(progress=_bar(shared)))
+
+
+@index.command()
+@shared_options
+def rebuild(shared: Shared) -> None:
+    r"""Forget the index and make it anew.
+
+    \b
+    Example:
+      carrel index rebuild
+    """
+    _owners(shared)
+    with shared.open() as workspace:
+        _tell(shared, workspace.searching.rebuild(progress=_bar(shared)))
+
+
+@index.command()
+@shared_options
+def status(shared: Shared) -> None:
+    r"""Say what the index holds, what makes its vectors, and whether all is well.
+
+    \b
+    Example:
+      carrel index status --json
+    """
+    _owners(shared)
+    with shared.open() as workspace:
+        told = workspace.searching.status()
+    if shared.as_json:
+        output.document(to_builtins(told))
+        return
+    output.line(f"{told.chunks:,} chunks of {told.places:,} files and sessions")
+    output.line(f"{told.vectors:,} vectors by {told.embedder}" if told.embedder else "words only, no vectors")
+    if told.waiting:
+        output.line(f"{told.waiting:,} chunks wait to be written: `carrel index sync`")
+    output.line(output.printable(told.location), to_stderr=True)
+    output.warnings(told.findings)
+
+
+def _tell(shared: Shared, report: SyncReport) -> None:
+    if shared.as_json:
+        output.document(to_builtins(report))
+        return
+    output.line(f"{report.changed:,} changed · {report.gone:,} gone · {report.chunks:,} chunks written")
+    output.warnings(report.findings)
+
+
+def _bar(shared: Shared) -> Progress | None:
+    """Return what draws a bar on a terminal; elsewhere nobody looks."""
+    if shared.as_json or not sys.stderr.isatty():
+        return None
+
+    def draw(done: int, of: int) -> None:
+        filled = _WIDTH * done // max(1, of)
+        end = "\n" if done >= of else ""
+        output.write(f"\r{'█' * filled}{'░' * (_WIDTH - filled)} {done:,} of {of:,}{end}", to_stderr=True)
+
+    return draw
+
+
+def _owners(shared: Shared) -> None:
+    if parse_scope(shared.scope) is Scope.SHARED:
+        raise HiddenByScope("the index")

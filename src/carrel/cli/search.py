@@ -1,0 +1,123 @@
+"""`carrel search`: find what was written and said, and say why it was found."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from carrel.cli import output
+from carrel.cli.options import Shared, shared_options
+from carrel.cli.transcripts import visible
+from carrel.index import TIERS, Filter, Found, Hit
+from carrel.index.explain import explain
+from carrel.runtime.hits import found_to_json
+
+MODES = ("hybrid", "lexical", "vector", "literal", "regex")
+_LONGEST = 600
+
+
+@click.command()
+@click.argument("query")
+@click.option("--mode", type=click.Choice(MODES), default="hybrid", show_default=True, help="How to look.")
+@click.option("--tier", "tiers", multiple=True, type=click.Choice(TIERS), help="Only this tier; repeatable.")
+@click.option("--in-agent", "agents", multiple=True, metavar="ID", help="Only of this agent; repeatable.")
+@click.option("--section", "sections", multiple=True, metavar="HEADING", help="Only below this heading.")
+@click.option("--tag", "tags", multiple=True, help="Only what has this tag.")
+@click.option("--path", "paths", multiple=True, help="Only this file, or below this folder.")
+@click.option("--session", "sessions", multiple=True, metavar="ID", help="Only what was said there.")
+@click.option("--since", metavar="DAY", default="", help="Only from this day on, YYYY-MM-DD.")
+@click.option("--until", metavar="DAY", default="", help="Only up to this day.")
+@click.option("--case", is_flag=True, help="literal, regex: capitals matter.")
+@click.option("--lines", type=click.IntRange(0, 50), default=0, help="literal, regex: lines around a match.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="Most hits.")
+@click.option("--explain", "explains", is_flag=True, help="Say of each hit why it is where it is.")
+@shared_options
+def search(
+    shared: Shared,
+    query: str,
+    mode: Any,
+    limit: int,
+    lines: int,
+    *,
+    case: bool,
+    explains: bool,
+    **within: Any,
+) -> None:
+    r"""Search everything that the agent has: files, memory, journal, and what was said.
+
+    Any text is a query, a whole message too: words and, where an embedder is set, meaning. With
+    --mode literal it is looked for as typed, with --mode regex as a pattern (RE2).
+
+    \b
+    Examples:
+      carrel search "Which phone does Ana use?"
+      carrel search "deploy" --tier procedure --explain
+      carrel search "TODO" --mode literal --case --lines 2
+      carrel search "error [0-9]{4}" --mode regex --path notes
+    """
+    with shared.open() as workspace:
+        found = workspace.search(
+            query,
+            mode=mode,
+            limit=limit,
+            within=Filter(**within),
+            scope=shared.scope,
+            case=case,
+            lines=lines,
+            facets=shared.as_json,
+        )
+    if shared.as_json:
+        output.document(found_to_json(found) | ({"why": _reasons(found)} if explains else {}))
+    else:
+        _show(found, explains=explains)
+    output.warnings(found.findings)
+
+
+def _show(found: Found, *, explains: bool) -> None:
+    """Print hits for people: where each is, and the words that were found."""
+    for rank, hit in enumerate(found.hits, 1):
+        output.line(_place(rank, hit))
+        for line in _marked(hit).split("\n"):
+            output.line(f"   {line}")
+        if explains:
+            for reason in _why(found, rank, hit):
+                output.line(output.styled(f"   · {reason}", dim=True))
+    if not found.hits:
+        output.line("Nothing was found.", to_stderr=True)
+
+
+def _place(rank: int, hit: Hit) -> str:
+    chunk = hit.chunk
+    where = output.styled(output.printable(f"{chunk.path}:{chunk.line}"), bold=True)
+    about = (chunk.tier, " > ".join(chunk.headings), chunk.date, chunk.speaker)
+    return "  ".join((f"{rank}.", where, *(output.styled(visible(each), dim=True) for each in about if each)))
+
+
+def _marked(hit: Hit) -> str:
+    """Return the text with its matches marked, and no more of it than a person reads."""
+    text, done = hit.chunk.text, 0
+    pieces: list[str] = []
+    for start, end in hit.ranges:
+        if end > _LONGEST:
+            break
+        pieces += [visible(text[done:start]), output.styled(visible(text[start:end]), bold=True, fg="yellow")]
+        done = end
+    rest = visible(text[done:_LONGEST]) + ("…" if len(text) > _LONGEST else "")
+    return "".join((*pieces, rest))
+
+
+def _reasons(found: Found) -> list[list[str]]:
+    return [list(_why(found, rank, hit)) for rank, hit in enumerate(found.hits, 1)]
+
+
+def _why(found: Found, rank: int, hit: Hit) -> Sequence[str]:
+    if hit.fused is None:
+        return ("It has the text as it was typed.",)
+    names = {each.id: f"{each.chunk.path}:{each.chunk.line}" for each in found.hits}
+    words = {"text": tuple(dict.fromkeys(_words(hit)))} if hit.ranges else {}
+    return explain(hit.fused, rank, matched=words, where=lambda own: names.get(own, "another hit"))
+
+
+def _words(hit: Hit) -> Iterator[str]:
+    for start, end in hit.ranges:
+        yield hit.chunk.text[start:end].casefold()

@@ -1,0 +1,57 @@
+"""Which tier of memory a file belongs to, whose it is, and of which day: by where it stands."""
+
+import re
+from collections.abc import Collection
+
+from msgspec import Struct
+
+from carrel.workspace.layout import Layout
+
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[-_.].*)?\.md", re.ASCII)
+MEMORY = frozenset(("journal", "profile", "graph", "procedure"))
+"""The tiers that an agent writes itself; documents and knowledge are its owner's."""
+
+_PROFILES = frozenset(("USER.md", "MEMORY.md"))
+
+
+class Standing(Struct, frozen=True):
+    """Where a file stands in an agent's memory; it may be of one agent and of one day."""
+
+    tier: str
+    agent: str = ""
+    date: str = ""
+
+
+def standing_of(path: str, layout: Layout, agents: Collection[str]) -> Standing:
+    """Return the tier of a file: a day of the journal, a notebook, an entity, a procedure, or a document."""
+    inner = path.removeprefix(layout.home)
+    folder, _, name = inner.rpartition("/")
+    owner = _owner(inner, agents)
+    if layout.journal and folder == layout.journal.removeprefix(layout.home):
+        if day := _DAY.fullmatch(name):
+            return Standing("journal", date=day[1])
+        if name.removesuffix(".md") in agents:
+            return Standing("profile", agent=name.removesuffix(".md"))
+    if name in _PROFILES and not folder:
+        return Standing("profile")
+    for beginning, tier in _FOLDERS.items():
+        if f"/{inner}".startswith(f"/{beginning}/"):
+            return Standing(tier, agent=owner)
+    if owner and name == "memory.md":
+        return Standing("profile", agent=owner)
+    return Standing("document", agent=owner)
+
+
+_FOLDERS = {
+    "memory/entities": "graph",
+    "memory/procedures": "procedure",
+    "skills": "procedure",
+    "knowledge": "knowledge",
+}
+
+
+def _owner(path: str, agents: Collection[str]) -> str:
+    """Return whose folder a file is in, nobody's where it is everybody's."""
+    first, _, rest = path.partition("/")
+    owner = rest.partition("/")[0] if first == "agents" else ""
+    return owner if owner in agents else ""
