@@ -1,14 +1,17 @@
 """Recall before a call: what the message finds in files and sessions, and the model does not read yet."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from msgspec.structs import replace
 
+from carrel.context.assemble import Assembly
 from carrel.context.inputs import Inputs
 from carrel.errors import CarrelError
 from carrel.findings import Finding
 from carrel.index import Filter, Query
-from carrel.runtime.recall import MORE, choose, known_from
+from carrel.index.query import plan
+from carrel.runtime.recall import MORE, Known, choose, known_from
 from carrel.searching import Searching
 from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
@@ -22,18 +25,20 @@ def with_recall(
 ) -> Inputs:
     """Return the inputs with what is to be recalled; a search that fails is a warning of the report."""
     budgets = shelf.config.settings.budgets
-    agents = ("", shelf.agent.id)
+    text = inputs.query or ""
+    if not _asks_for_something(text):
+        return inputs
+    query = Query(
+        text=text,
+        limit=budgets.recall_hits * MORE,
+        within=Filter(agents=("", shelf.agent.id)),
+        least=LEAST,
+    )
     try:
-        query = Query(
-            text=inputs.query or "",
-            limit=budgets.recall_hits * MORE,
-            within=Filter(agents=agents),
-            least=LEAST,
-        )
         found = searching.find(query, scope=inputs.scope, session=inputs.session)
         if not found.hits:
             return replace(inputs, noticed=found.findings)
-        known = known_from(shelf.assembler.assemble(inputs), inputs.session, _shown(inputs, sessions))
+        known = _known(shelf, inputs, sessions)
     except CarrelError as error:
         finding = Finding(code=error.code, message=f"Nothing is recalled: {error.message}", hint=error.hint)
         return replace(inputs, noticed=(finding,))
@@ -41,6 +46,28 @@ def with_recall(
         found, known, shelf.counts.count, tokens=budgets.recall_tokens, hits=budgets.recall_hits
     )
     return replace(inputs, recall=kept, left_out=left_out, noticed=found.findings)
+
+
+def _asks_for_something(text: str) -> bool:
+    """Tell whether a message has a word that tells one text from another: "Where were we?" has none."""
+    asked = plan(text)
+    return bool(asked.words or asked.grams or asked.phrases)
+
+
+def _known(shelf: Shelf, inputs: Inputs, sessions: Callable[[], Sessions]) -> Known:
+    """Return what the call has without recall."""
+    now = shelf.assembler.assemble(inputs)
+    return known_from(now, inputs.session, _shown(inputs, sessions), sent=_frozen(shelf, inputs) or now)
+
+
+def _frozen(shelf: Shelf, inputs: Inputs) -> Assembly | None:
+    """Return the call with the parts that the session keeps from its beginning, if there are any."""
+    if inputs.session is None:
+        return None
+    with suppress(CarrelError):  # the report says that the records cannot be read
+        if frozen := shelf.records.frozen(shelf.agent.id, inputs.session, inputs.scope):
+            return shelf.assembler.assemble(inputs, frozen=frozen)
+    return None
 
 
 def _shown(inputs: Inputs, sessions: Callable[[], Sessions]) -> list[str]:

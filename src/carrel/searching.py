@@ -7,20 +7,25 @@ from time import monotonic
 
 from msgspec.structs import replace
 
-from carrel.errors import Unavailable
+from carrel.errors import CarrelError
 from carrel.findings import Finding
-from carrel.index import Found, Hit, Index, Progress, Query, Status, SyncReport
+from carrel.index import Found, Hit, Index, Pointers, Progress, Query, Status, SyncReport
 from carrel.index.embed import Embedder, EmbedderChoice, open_embedder
 from carrel.index.embedded import EmbeddedIndex
-from carrel.opening import Places
-from carrel.runtime.library import Library
+from carrel.index.fuse.profiles import detect
+from carrel.opening import Places, time_zone
+from carrel.runtime.leads import Leads
+from carrel.runtime.library import Library, Noted
 from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
 from carrel.workspace.ignore import find_rules
 from carrel.workspace.scope import Scope
 
 FRESH = 5.0
-"""Seconds for which the files are taken to be as they were: who writes here says so at once."""
+"""Seconds for which the files of a large workspace are taken to be as they were."""
+
+LARGE = 1_000
+"""Files and sessions from which on a workspace is not looked over before every search."""
 
 TIERS = ("journal", "profile", "graph", "procedure", "document", "knowledge")
 """The tiers of files; what was said in sessions is the other."""
@@ -42,7 +47,9 @@ class Searching:
         self._environ = environ
         self._sessions = sessions
         self._noticed: tuple[Finding, ...] = ()
-        self._synced: float | None = None
+        self._noted = Noted({}, {})
+        self._graph = Leads()
+        self._fresh_until = 0.0
 
     @cached_property
     def index(self) -> Index:
@@ -51,8 +58,9 @@ class Searching:
         folder = self._places.cache / "index"
         return EmbeddedIndex(folder, embedder=self._embedder(), inside=self._places.inside)
 
-    @cached_property
+    @property
     def _library(self) -> Library:
+        """All that can be searched, by what is private and what is ignored now."""
         shelf = self._shelf
         sessions = self._sessions()
         return Library(
@@ -62,17 +70,16 @@ class Searching:
             ignored=find_rules(shelf.assembler.ground.documents.reading()),
             sessions=sessions,
             names={each.places.agent: each.places.agent for each in sessions},
+            noted=self._noted,
         )
 
     def sync(self, *, progress: Progress | None = None) -> SyncReport:
         """Make the index match the files and the sessions."""
-        self._synced = monotonic()
-        return self.index.sync(self._library, progress=progress)
+        return self._looked_over(self.index.sync(self._library, progress=progress))
 
     def rebuild(self, *, progress: Progress | None = None) -> SyncReport:
         """Make the index anew."""
-        self._synced = monotonic()
-        return self.index.rebuild(self._library, progress=progress)
+        return self._looked_over(self.index.rebuild(self._library, progress=progress))
 
     def status(self) -> Status:
         """Return how the index is."""
@@ -84,23 +91,66 @@ class Searching:
         Others than the owner are shown files that everybody may see, and what was said before them in the
         session that they take part in.
         """
-        self._refresh(session)
+        is_sure = self._refresh(session)
+        query = replace(query, by_ranks=self._is_by_ranks, boosts=self._boosts(query))
+        found = self._ask(query, scope, session)
+        if not is_sure and self._is_outdated(found, scope):
+            self.sync()
+            found = self._ask(query, scope, session)
+        return self._told(found)
+
+    def _ask(self, query: Query, scope: Scope, session: str | None) -> Found:
         if scope is Scope.MAIN:
-            return self._told(self.index.search(query))
-        return self._told(_joined([self.index.search(each) for each in _open(query, session)], query.limit))
+            return self.index.search(query, self._leads(query))
+        asked = _open(query, session, self._shelf.agent.id)
+        return _joined([self.index.search(each) for each in asked], query.limit)
+
+    def _leads(self, query: Query) -> tuple[Pointers, ...]:
+        """Return what the entities in a query lead to; their pages are the owner's."""
+        if query.mode not in ("hybrid", "lexical"):
+            return ()
+        shelf, library = self._shelf, self._library
+        today = shelf.config.clock.now().astimezone(time_zone(shelf.config.settings.time_zone)).date()
+        return self._graph.find(
+            shelf.files, shelf.layout.home, query.text, today, lambda entry: not library.ignored(entry.path)
+        )
+
+    @property
+    def _is_by_ranks(self) -> bool:
+        given = self._shelf.config.settings.search.fusion
+        return (given or self._shelf.layout.fusion) == "ranks"
+
+    def _boosts(self, query: Query) -> Mapping[str, float]:
+        """Return what tiers count by what kind of question it is, where lists are fused by ranks."""
+        return detect(query.text).tiers if self._is_by_ranks else {}
 
     def close(self) -> None:
         """Let go of the index."""
         if (index := vars(self).pop("index", None)) is not None:
             index.close()
 
-    def _refresh(self, session: str | None) -> None:
-        """Bring the index up to date: all of it now and then, the session that goes on each time."""
-        if self._synced is None or monotonic() - self._synced > FRESH:
+    def _refresh(self, session: str | None) -> bool:
+        """Bring the index up to date, of a large one the session that goes on; tell whether all of it is."""
+        if monotonic() >= self._fresh_until:
             self.sync()
-        elif session is not None:
-            paths = [each.places.log(session) for each in self._sessions() if each.exists(session)]
+            return True
+        if paths := [
+            each.places.log(session) for each in self._sessions() if session and each.exists(session)
+        ]:
             self.index.sync(self._library, only=paths)
+        return False
+
+    def _looked_over(self, report: SyncReport) -> SyncReport:
+        is_large = self.index.status().places > LARGE
+        self._fresh_until = monotonic() + FRESH if is_large else 0.0
+        return report
+
+    def _is_outdated(self, found: Found, scope: Scope) -> bool:
+        """Tell whether a hit is of a file that is gone by now, or that this listener may no longer see."""
+        paths = {hit.chunk.path for hit in found.hits}
+        places = self._library.places(paths)
+        seen = {place.path for place in places if scope is Scope.MAIN or not place.private}
+        return paths != seen
 
     def _told(self, found: Found) -> Found:
         if not self._noticed:
@@ -122,19 +172,20 @@ class Searching:
         cache = self._places.cache / "embeddings.db"
         try:
             return open_embedder(choice, environ=self._environ, cache=cache, inside=self._places.inside)
-        except Unavailable as error:
+        except CarrelError as error:
             self._noticed = (Finding(code=error.code, message=error.message, hint=error.hint),)
             return None
 
 
-def _open(query: Query, session: str | None) -> Iterator[Query]:
-    """Yield what others than the owner may ask: of files, and of the session that they take part in."""
+def _open(query: Query, session: str | None, agent: str) -> Iterator[Query]:
+    """Yield what others than the owner may ask: of files, and of the session with this agent."""
     within = query.within
     if tiers := tuple(tier for tier in within.tiers or TIERS if tier in TIERS):
         yield _within(query, tiers=tiers)
-    is_wanted = not within.tiers or "session" in within.tiers
-    if session and is_wanted and session in (within.sessions or (session,)):
-        yield _within(query, tiers=("session",), sessions=(session,))
+    if not session or "session" not in (within.tiers or ("session",)):
+        return
+    if session in (within.sessions or (session,)) and agent in (within.agents or (agent,)):
+        yield _within(query, tiers=("session",), sessions=(session,), agents=(agent,))
 
 
 def _within(query: Query, **changes: tuple[str, ...]) -> Query:

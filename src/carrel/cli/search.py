@@ -1,6 +1,7 @@
 """`carrel search`: find what was written and said, and say why it was found."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
@@ -14,6 +15,11 @@ from carrel.runtime.hits import found_to_json
 
 MODES = ("hybrid", "lexical", "vector", "literal", "regex")
 _LONGEST = 600
+_DAY = click.DateTime(formats=["%Y-%m-%d"])
+
+
+def _day(_: click.Context, __: click.Parameter, given: datetime | None) -> str:
+    return given.date().isoformat() if given else ""
 
 
 @click.command()
@@ -25,8 +31,8 @@ _LONGEST = 600
 @click.option("--tag", "tags", multiple=True, help="Only what has this tag.")
 @click.option("--path", "paths", multiple=True, help="Only this file, or below this folder.")
 @click.option("--session", "sessions", multiple=True, metavar="ID", help="Only what was said there.")
-@click.option("--since", metavar="DAY", default="", help="Only from this day on, YYYY-MM-DD.")
-@click.option("--until", metavar="DAY", default="", help="Only up to this day.")
+@click.option("--since", type=_DAY, metavar="DAY", callback=_day, help="Only from this day on, YYYY-MM-DD.")
+@click.option("--until", type=_DAY, metavar="DAY", callback=_day, help="Only up to this day.")
 @click.option("--case", is_flag=True, help="literal, regex: capitals matter.")
 @click.option("--lines", type=click.IntRange(0, 50), default=0, help="literal, regex: lines around a match.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="Most hits.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import date
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from carrel.runtime.hits import found_to_json
 from carrel.searching import Searching
 from carrel.shelf import Shelf
 from carrel.tools.memory import MOST_HITS, MemorySearch
+from carrel.tools.registry import BadArguments
 from carrel.workspace.scope import Scope
 
 
@@ -29,8 +31,8 @@ class Looking(Struct, frozen=True):
         within = Filter(
             tiers=(asked.tier,) if asked.tier else (),
             sections=(asked.section,) if asked.section else (),
-            since=asked.since or "",
-            until=asked.until or "",
+            since=_day("since", asked.since),
+            until=_day("until", asked.until),
         )
         query = Query(text=asked.query, limit=min(max(1, asked.limit), MOST_HITS), within=within)
         found = self.searching().find(query, scope=self.scope, session=self.session)
@@ -54,3 +56,13 @@ class Looking(Struct, frozen=True):
                 text=hit.chunk.text,
                 who="tool",
             )
+
+
+def _day(name: str, given: str | None) -> str:
+    """Return a day as hits have it; one that is none would ask for everything, or for nothing."""
+    if not given:
+        return ""
+    try:
+        return date.fromisoformat(given).isoformat()
+    except ValueError:
+        raise BadArguments("memory_search", f"`{name}` must be a day, YYYY-MM-DD") from None

@@ -1,6 +1,6 @@
 """All that can be searched in a workspace, as the index is told of it: its files, and what was said."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from time import time_ns
 
@@ -20,6 +20,13 @@ from carrel.workspace.tiers import standing_of
 _SPOKEN = ("user", "assistant")
 
 
+class Noted(Struct, frozen=True):
+    """What was found out of files and logs, by path, and the stamp that it holds for: each is asked once."""
+
+    private: dict[str, tuple[Hashable, bool]]
+    lengths: dict[str, tuple[str, tuple[int, str]]]
+
+
 class Library(Struct, frozen=True, kw_only=True):
     """The files of a workspace that may be read, and the sessions of its agents; it implements Source.
 
@@ -32,14 +39,17 @@ class Library(Struct, frozen=True, kw_only=True):
     ignored: Callable[[str], bool]
     sessions: Sequence[Sessions]
     names: Mapping[str, str]
-    asked: dict[str, bool] = {}
-    """Whether a file says that it is private, by its stamp: it is asked once."""
+    noted: Noted
 
     def places(self, only: Collection[str] | None = None) -> Iterator[Place]:
         """Yield what there is, the files first; with `only`, what these paths are."""
         yield from self._files(only)
+        taken: set[str] = set()  # a log that does not say whose it is belongs to the first who has its folder
         for sessions in self.sessions:
-            yield from self._sessions(sessions, only)
+            for place in self._sessions(sessions, only):
+                if place.path not in taken:
+                    taken.add(place.path)
+                    yield place
 
     def text(self, place: Place) -> str | None:
         """Return the text of a file, none where it is not text or cannot be had."""
@@ -103,14 +113,13 @@ class Library(Struct, frozen=True, kw_only=True):
             session = places.session_of(entry.path)
             if session is None or (only is not None and entry.path not in only):
                 continue
-            with suppress(CarrelError):  # a log that cannot be read is told of by health
-                if sessions.row(session).agent_id != places.agent:
-                    continue
-                count, begin = sessions.measure(session)
+            with suppress(CarrelError):  # what cannot be read is told of by health, what is another's is his
+                stamp = self._stamp(entry)
+                count, begin = self._length(sessions, session, entry.path, stamp)
                 yield Place(
                     path=entry.path,
                     tier="session",
-                    stamp=self._stamp(entry),
+                    stamp=stamp,
                     agent=places.agent,
                     session=session,
                     private=False,  # each turn says whether it was the owner's alone
@@ -127,10 +136,20 @@ class Library(Struct, frozen=True, kw_only=True):
         """Tell whether others than the owner are not shown a file; settings tell what an agent may do."""
         if entry.path.rpartition("/")[2] in SETTINGS:
             return True
-        key = f"{entry.path}:{entry.stamp}"
-        if key not in self.asked:
-            self.asked[key] = is_private(self.files, entry, self.view)
-        return self.asked[key]
+        if entry.links > 1:  # what its other names are changes without it
+            return is_private(self.files, entry, self.view)
+        stamp = (entry.target, entry.stamp)
+        known = self.noted.private.get(entry.path)
+        if known is None or known[0] != stamp:
+            known = self.noted.private[entry.path] = stamp, is_private(self.files, entry, self.view)
+        return known[1]
+
+    def _length(self, sessions: Sessions, session: str, path: str, stamp: str) -> tuple[int, str]:
+        """Return how many entries a log has, and the mark of what they are; another agent's is an error."""
+        known = self.noted.lengths.get(path)
+        if known is None or not stamp or known[0] != stamp:
+            known = self.noted.lengths[path] = stamp, sessions.measure(session)
+        return known[1]
 
     def _stamp(self, entry: Entry) -> str:
         """Return what a file is recognised by; one that changed a moment ago may change unseen."""

@@ -96,5 +96,8 @@ def _get(access: Access, is_memory: Callable[[str], bool], asked: MemoryGet) -> 
     path = clean(asked.path)
     if not is_memory(path):
         raise NotMemory(path)
-    text = text_of(path, access.read(path))
+    content = access.read(path)
+    if access.kept(content.target) == "settings":  # a link in memory may lead there
+        raise NotMemory(path)
+    text = text_of(path, content)
     return {"path": path, **page("memory_get", text, offset=asked.line, limit=asked.lines).to_json()}

@@ -159,6 +159,8 @@ class Layout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     shared_shows: tuple[str, ...] = ()
     fallthrough: Literal["absent", "empty"] = "absent"
     """When a read of two layers goes on to the lower one."""
+    fusion: Literal["scores", "ranks"] = "scores"
+    """How lists of hits become one."""
     messages: tuple[MessageSpec, ...]
 
     def headings(self) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ MEMORY = frozenset(("journal", "profile", "graph", "procedure"))
 """The tiers that an agent writes itself; documents and knowledge are its owner's."""
 
 _PROFILES = frozenset(("USER.md", "MEMORY.md"))
+_NOTEBOOKS = "memory"
+"""The folder of notebooks, and of days where the layout names no other."""
 
 
 class Standing(Struct, frozen=True):
@@ -27,11 +29,11 @@ def standing_of(path: str, layout: Layout, agents: Collection[str]) -> Standing:
     inner = path.removeprefix(layout.home)
     folder, _, name = inner.rpartition("/")
     owner = _owner(inner, agents)
-    if layout.journal and folder == layout.journal.removeprefix(layout.home):
-        if day := _DAY.fullmatch(name):
-            return Standing("journal", date=day[1])
-        if name.removesuffix(".md") in agents:
-            return Standing("profile", agent=name.removesuffix(".md"))
+    days = layout.journal.removeprefix(layout.home) or _NOTEBOOKS
+    if folder == days and (day := _DAY.fullmatch(name)):
+        return Standing("journal", date=day[1])
+    if folder == _NOTEBOOKS and name.removesuffix(".md") in agents:
+        return Standing("profile", agent=name.removesuffix(".md"))
     if name in _PROFILES and not folder:
         return Standing("profile")
     for beginning, tier in _FOLDERS.items():

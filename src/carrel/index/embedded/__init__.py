@@ -1,0 +1,177 @@
+"""The index inside a workspace: a catalog in SQLite, words in tantivy, vectors in a mapped file.
+
+    catalog.db          every chunk, and what the other two have yet to take in
+    words-<name>        the words; who begins them anew gives them another name
+    vectors-<name>.bin  the vectors of one embedder, the same
+
+Whoever writes holds a lock on the folder; readers hold none, and see by the catalog that others wrote. Where
+the folder cannot be used, all of it is kept in memory, and every answer says so.
+"""
+
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+
+from msgspec.structs import replace
+
+from carrel.errors import Unavailable
+from carrel.findings import Finding
+from carrel.index import Found, Pointers, Progress, Query, Source, Status, SyncReport
+from carrel.index.embed import Embedder
+from carrel.index.embedded.answer import Answer
+from carrel.index.embedded.parts import OpenIndex
+
+MOST_HITS = 1_000
+
+
+class EmbeddedIndex:
+    """The index in a folder; no folder means memory. Threads may share it: one at a time uses it.
+
+    `inside` is a directory that others may have filled: no link below it is followed.
+    """
+
+    def __init__(
+        self, folder: Path | None, *, embedder: Embedder | None = None, inside: Path | None = None
+    ) -> None:
+        self._folder = folder
+        self._inside = inside
+        self._embedder = embedder
+        self._lock = RLock()
+        self._opened: OpenIndex | None = None
+        self._trouble: dict[str, Finding] = {}
+
+    def sync(
+        self, source: Source, *, only: Collection[str] | None = None, progress: Progress | None = None
+    ) -> SyncReport:
+        """Make the index match its source, of which only what changed is read; `only` looks at some paths."""
+        with self._lock:
+            return self._sync(source, only, progress, anew=False)
+
+    def rebuild(self, source: Source, *, progress: Progress | None = None) -> SyncReport:
+        """Forget everything and index it anew."""
+        with self._lock:
+            return self._sync(source, None, progress, anew=True)
+
+    def search(self, query: Query, also: Sequence[Pointers] = ()) -> Found:
+        """Answer a question from what is indexed, and from lists of what others found.
+
+        Only a pattern that cannot be used is an error; whatever else is wrong makes the answer poorer.
+        """
+        limit = min(max(query.limit, 0), MOST_HITS)
+        with self._lock:
+            try:
+                found = self._search(query, also, limit) if limit else Found()
+            except Unavailable as error:
+                self._close()
+                found = Found(findings=(_finding(error),))
+            findings = tuple(dict.fromkeys((*self._trouble.values(), *found.findings)))
+            return replace(found, degraded=bool(findings), findings=findings)
+
+    def status(self) -> Status:
+        """Return how the index is."""
+        with self._lock:
+            try:
+                opened = self._open()
+                counts = opened.catalog.count()
+                waiting = opened.catalog.waiting("words")
+                state = opened.catalog.state()
+                held = opened.count_vectors()
+            except Unavailable as error:
+                return Status(degraded=True, findings=(*self._trouble.values(), _finding(error)))
+            return Status(
+                places=counts[0],
+                chunks=counts[1],
+                vectors=held,
+                waiting=waiting + (opened.catalog.waiting("vectors") if self._embedder else 0),
+                embedder=state.embedder,
+                location=str(opened.folder or ""),
+                degraded=bool(self._trouble),
+                findings=tuple(self._trouble.values()),
+            )
+
+    def close(self) -> None:
+        """Let go of its files."""
+        with self._lock:
+            self._close()
+
+    def _search(self, query: Query, also: Sequence[Pointers], limit: int) -> Found:
+        opened = self._open()
+        opened.refresh()
+        if query.mode in ("literal", "regex"):
+            from carrel.index.embedded.verbatim import find_verbatim  # noqa: PLC0415 - few ask for it
+
+            return find_verbatim(opened.catalog, query, limit)
+        with_vectors = query.mode in ("hybrid", "vector")
+        found = Answer(opened.parts(with_vectors=with_vectors), query, also, limit).found()
+        if found.findings:
+            opened.doubt()
+        return replace(found, findings=(*opened.trouble.values(), *found.findings))
+
+    def _sync(
+        self, source: Source, only: Collection[str] | None, progress: Progress | None, *, anew: bool
+    ) -> SyncReport:
+        """Bring every part up to the source, each as far as that can be done."""
+        from carrel.index.embedded.sync import take_in  # noqa: PLC0415 - who only searches has no use for it
+        from carrel.index.embedded.writing import write_vectors, write_words  # noqa: PLC0415 - the same
+
+        report = SyncReport()
+        with self._tried("lock"):
+            opened = self._open()
+            with opened.writing():
+                if anew:
+                    opened.catalog.clear()
+                with self._tried("catalog"):
+                    opened.heal()
+                    report = take_in(opened.catalog, source, only=only, progress=progress)
+                with self._tried("words"):
+                    write_words(opened.catalog, opened.need_words(), progress)
+                if self._embedder is not None:
+                    with self._tried("vectors"):
+                        write_vectors(opened.catalog, opened.need_vectors(), self._embedder, progress)
+                if not self._trouble.keys().isdisjoint(("words", "vectors")):
+                    opened.doubt()
+                opened.refresh()
+        return self._with_findings(report)
+
+    def _open(self) -> OpenIndex:
+        """Return the open index, opened anew where its files are no longer those that were opened."""
+        if self._opened is not None and not self._opened.is_current():
+            self._close()
+        if self._opened is None:
+            try:
+                self._opened = OpenIndex(self._folder, self._embedder, self._inside)
+            except Unavailable as error:
+                self._note("folder", error)
+                self._folder = None
+                self._opened = OpenIndex(None, self._embedder)
+            if finding := self._opened.finding:
+                self._trouble["damage"] = finding
+        return self._opened
+
+    def _close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    @contextmanager
+    def _tried(self, part: str) -> Generator[None]:
+        """Go on where a part cannot be written, and remember why until it can."""
+        try:
+            yield
+        except Unavailable as error:
+            self._note(part, error)
+        else:
+            self._trouble.pop(part, None)
+
+    def _note(self, part: str, error: Unavailable) -> None:
+        self._trouble[part] = _finding(error)
+
+    def _with_findings(self, report: SyncReport) -> SyncReport:
+        findings = tuple(self._trouble.values())
+        self._trouble.pop("damage", None)  # it was said, and what was damaged is made anew
+        return replace(report, findings=findings)
+
+
+def _finding(error: Unavailable) -> Finding:
+    return Finding(code=error.code, message=error.message, severity="warning", hint=error.hint)

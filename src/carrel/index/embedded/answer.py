@@ -1,0 +1,242 @@
+"""Answering a question by its words and its meaning: the lists of each part, made one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from functools import cached_property
+from math import log
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from carrel.errors import Unavailable
+from carrel.findings import Finding
+from carrel.index import Filter, Found, Hit, Pointers, Query
+from carrel.index.analysis import PLAIN, find_words, fold
+from carrel.index.embed import Embedder
+from carrel.index.embedded.catalog import Catalog, Stored
+from carrel.index.embedded.entry import code_of, stands_at
+from carrel.index.embedded.filters import passes
+from carrel.index.embedded.rescore import rescore
+from carrel.index.embedded.words import Candidates, Words
+from carrel.index.fuse import Fused, Ranked, Ranking, fuse_ranks, fuse_scores
+from carrel.index.fuse.reorder import by_recency, diversify
+from carrel.index.query import Plan, plan
+
+if TYPE_CHECKING:  # numpy is heavy, and who searches words alone has no use for it
+    from carrel.index.vectors import Vectors
+
+POOL, FUSED_POOL = 60, 150
+"""How many candidates a list gives, at least: alone, and where another may move them up."""
+
+VECTOR_WEIGHT = 0.6
+"""What the list of vectors counts beside that of words, of static ones; docs/decisions has the figures."""
+
+_POOL_PER_HIT = 4
+_SPARE = 5  # what is found and gone by now is not shown, and this many may be
+_SHOWN_LANGUAGES = 4
+_NO_FACETS: Mapping[str, Mapping[str, int]] = {}
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """What can answer at the moment; `allowed` returns the ids that a filter lets through, None for all."""
+
+    catalog: Catalog
+    words: Words | None
+    vectors: "Vectors | None"
+    embedder: Embedder | None
+    speakers: Sequence[str]
+    allowed: Callable[[Filter], Sequence[int] | None]
+
+
+class Answer:
+    """One question on its way to hits."""
+
+    def __init__(self, parts: Parts, query: Query, also: Sequence[Pointers], limit: int) -> None:
+        self._parts = parts
+        self._query = query
+        self._also = also
+        self._limit = limit
+        is_alone = query.mode == "lexical" or parts.vectors is None
+        self._pool = max(POOL if is_alone else FUSED_POOL, _POOL_PER_HIT * limit)
+        self._findings: list[Finding] = []
+        self._stored: dict[int, Stored] = {}
+        self._likely: list[int] = []
+
+    def found(self) -> Found:
+        """Return the hits, best first, and what could not be asked."""
+        rankings = [*self._rankings(), *(self._pointed(each) for each in self._also)]
+        fuse = fuse_ranks if self._query.by_ranks else fuse_scores
+        is_reordered = bool(self._query.today or self._query.diverse)
+        if len(rankings) == 1 and not (is_reordered or self._query.boosts):
+            rankings = [_cut(rankings[0], self._limit + _SPARE)]
+        self._likely = [own for each in rankings for own, _ in each.hits[: self._limit + _SPARE]]
+        order = fuse(
+            rankings,
+            boosts=self._query.boosts,
+            tier=self._tier if self._query.boosts else None,
+            key=self._place,
+            limit=self._pool if is_reordered else self._limit + _SPARE,
+        )
+        order = [each for each in order if each.relevance >= self._query.least]
+        hits = self._hits(self._reordered(order) if is_reordered else order)
+        facets = self._facets() if self._query.facets else _NO_FACETS
+        return Found(hits=hits, facets=facets, degraded=bool(self._findings), findings=tuple(self._findings))
+
+    @cached_property
+    def _plan(self) -> Plan:
+        languages = self._parts.words.languages if self._parts.words else ()
+        return plan(self._query.text, languages=languages, speakers=self._parts.speakers)
+
+    def _rankings(self) -> list[Ranking]:
+        """Return what words and vectors say; where vectors alone were asked and cannot say, words do."""
+        mode = self._query.mode
+        by_vector = self._ask(self._by_vector) if mode in ("hybrid", "vector") else None
+        by_word = None
+        if mode != "vector" or by_vector is None:
+            by_word = self._ask(self._by_word)
+        return [each for each in (by_word, by_vector) if each is not None]
+
+    def _ask(self, part: Callable[[], Ranking | None]) -> Ranking | None:
+        try:
+            return part()
+        except Unavailable as error:
+            self._findings.append(
+                Finding(code=error.code, message=error.message, severity="warning", hint=error.hint)
+            )
+            return None
+
+    def _by_word(self) -> Ranking | None:
+        if self._parts.words is None or self._plan.is_empty:
+            return None
+        found = self._parts.words.search(self._plan, self._query.within, self._pool)
+        is_cut = len(found.ids) == self._pool
+        return Ranking(name="words", hits=rescore(found, self._speakers), low=None if is_cut else 0.0)
+
+    def _by_vector(self) -> Ranking | None:
+        vectors, embedder = self._parts.vectors, self._parts.embedder
+        if vectors is None or embedder is None or self._plan.is_empty:
+            return None
+        direction = embedder.embed_query(self._plan.meaning, self._weigh)
+        near = vectors.search(direction, allowed=self._parts.allowed(self._query.within), k=self._pool)
+        return Ranking(name="vectors", hits=self._rescored(near), weight=VECTOR_WEIGHT)
+
+    def _pointed(self, pointers: Pointers) -> Ranking:
+        """Return the list that others made, of chunks that the filter lets through."""
+        found: dict[int, float] = {}
+        for pointer in pointers.hits:
+            for stored in self._parts.catalog.at(pointer.path, pointer.line, pointer.end_line):
+                if passes(stored.chunk, self._query.within):
+                    self._stored[stored.id] = stored
+                    found[stored.id] = max(pointer.score, found.get(stored.id, pointer.score))
+        hits = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
+        return Ranking(name=pointers.name, hits=hits, weight=pointers.weight, low=0.0)
+
+    def _rescored(self, near: Ranked) -> Ranked:
+        found = self._parts.catalog.stands([own for own, _ in near])
+        kept = [(own, score, *found[own]) for own, score in near if own in found]
+        candidates = Candidates(
+            [own for own, *_ in kept],
+            [score for _, score, *_ in kept],
+            [stands_at(place, seq, tier) for _, _, place, seq, tier, _ in kept],
+            [code_of(speaker) if speaker else 0 for *_, speaker in kept],
+        )
+        return rescore(candidates, self._speakers)
+
+    @cached_property
+    def _speakers(self) -> frozenset[int]:
+        return frozenset(code_of(speaker) for speaker in self._plan.speakers)
+
+    def _weigh(self, word: str) -> float:
+        """Return how much a word of the question tells: the fewer chunks have it, the more."""
+        words = self._parts.words
+        if words is None:
+            return 1.0
+        count, having = words.count, words.frequency(fold(word))
+        return log(1 + (count - having + 0.5) / (having + 0.5))
+
+    # What fusing has to know of a chunk
+
+    def _read(self, own: int) -> Stored | None:
+        """Return a chunk; those that are likely to be asked for next are read with it."""
+        if own not in self._stored:
+            self._stored.update(self._parts.catalog.chunks([own, *self._likely]))
+            self._likely = []
+        return self._stored.get(own)
+
+    def _tier(self, own: int) -> str:
+        stored = self._read(own)
+        return stored.chunk.tier if stored else ""
+
+    def _place(self, own: int) -> tuple[str, int, int]:
+        stored = self._read(own)
+        return (stored.chunk.path, stored.chunk.line, own) if stored else ("", 0, own)
+
+    def _age(self, own: int) -> float | None:
+        stored = self._read(own)
+        then, today = _day(stored.chunk.date if stored else ""), _day(self._query.today)
+        return (today - then).days if then and today else None
+
+    def _reordered(self, order: Sequence[Fused]) -> list[Fused]:
+        self._stored.update(self._parts.catalog.chunks([each.id for each in order]))
+        ordered = list(order)
+        if self._query.today:
+            ordered = by_recency(ordered, self._age, key=self._place)
+        if self._query.diverse:
+            ordered = diversify(ordered, self._likeness, limit=self._limit)
+        return ordered
+
+    def _likeness(self, one: int, other: int) -> float:
+        """Return the share of words that two chunks have in common."""
+        words = [
+            frozenset(stored.chunk.text.casefold().split())
+            for own in (one, other)
+            if (stored := self._read(own))
+        ]
+        if len(words) < 2 or not any(words):  # noqa: PLR2004 - both of them
+            return 0.0
+        return len(words[0] & words[1]) / len(words[0] | words[1])
+
+    # From what was found to what is shown
+
+    def _hits(self, order: Sequence[Fused]) -> tuple[Hit, ...]:
+        """Return the first of the order that are still there."""
+        hits: list[Hit] = []
+        for begin in range(0, len(order), self._limit):
+            some = order[begin : begin + self._limit]
+            missing = [each.id for each in some if each.id not in self._stored]
+            self._stored.update(self._parts.catalog.chunks(missing))
+            hits += [self._hit(each, stored) for each in some if (stored := self._stored.get(each.id))]
+            if len(hits) >= self._limit:
+                break
+        return tuple(hits[: self._limit])
+
+    def _hit(self, fused: Fused, stored: Stored) -> Hit:
+        languages = list(self._plan.words)[:_SHOWN_LANGUAGES] or [PLAIN]
+        ranges = find_words(stored.chunk.text, self._wanted, languages)
+        return Hit(id=stored.id, chunk=stored.chunk, score=fused.score, ranges=ranges, fused=fused)
+
+    @cached_property
+    def _wanted(self) -> frozenset[str]:
+        return self._plan.wanted
+
+    def _facets(self) -> Mapping[str, Mapping[str, int]]:
+        if self._parts.words is None or self._plan.is_empty:
+            return {}
+        try:
+            return self._parts.words.facets(self._plan, self._query.within)
+        except Unavailable:
+            return {}
+
+
+def _cut(ranking: Ranking, size: int) -> Ranking:
+    """Return the first of a list that nothing else can change, scored as with the whole of it."""
+    low = ranking.low if ranking.low is not None or not ranking.hits else ranking.hits[-1][1]
+    return replace(ranking, hits=ranking.hits[:size], low=low)
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,365 @@
+"""The catalog: every chunk and where it stands, and what the other parts of the index have yet to take in.
+
+It is the one part that the others are made from. A change is written here first, in one transaction with a
+note for each other part of which chunks are due; whoever has written them takes the note away. So a crash in
+between leaves the note, and the next one to open the index goes on from there.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct, json
+
+from carrel.index.chunk import Chunk
+from carrel.index.source import Place
+from carrel.records.database import Database, NewerFormat
+
+FORMAT = 1
+"""Grows with every change in what is indexed and how; an index of an earlier format is made anew."""
+
+Part = Literal["words", "vectors"]
+PARTS: tuple[Part, ...] = ("words", "vectors")
+
+_MIGRATIONS = (
+    """
+    CREATE TABLE state (
+        one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, generation INTEGER NOT NULL,
+        words TEXT NOT NULL, vectors TEXT NOT NULL, embedder TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE places (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB NOT NULL UNIQUE, stamp TEXT NOT NULL,
+        digest BLOB NOT NULL, tier TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL,
+        turns INTEGER NOT NULL, begin TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE chunks (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, place INTEGER NOT NULL, seq INTEGER NOT NULL,
+        digest BLOB NOT NULL, line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
+        headings TEXT NOT NULL, private INTEGER NOT NULL, date TEXT NOT NULL, speaker TEXT NOT NULL,
+        message_id TEXT NOT NULL, tags TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX chunks_in_order ON chunks (place, seq);
+    CREATE INDEX chunks_by_speaker ON chunks (speaker) WHERE speaker != '';
+    CREATE TABLE words_due (id INTEGER PRIMARY KEY) STRICT;
+    CREATE TABLE vectors_due (id INTEGER PRIMARY KEY) STRICT;
+    """,
+)
+_COLUMNS = (
+    "c.id, c.place, c.seq, p.path, c.line, c.end_line, c.text, p.tier, c.headings, p.agent, c.private, "
+    "c.date, c.speaker, p.session, c.message_id, c.tags"
+)
+_JOINED = "chunks c JOIN places p ON p.id = c.place"
+_READ = f"SELECT {_COLUMNS} FROM {_JOINED}"  # noqa: S608 - constants
+_AT_ONCE = 500
+_words = json.Decoder(tuple[str, ...])
+
+
+class State(Struct, frozen=True):
+    """How often the index changed, what its parts are called, and who made its vectors.
+
+    A part that is begun anew gets another name, so that nothing stale is ever taken for it.
+    """
+
+    generation: int
+    words: str
+    vectors: str
+    embedder: str
+
+
+class Known(Struct, frozen=True, kw_only=True):
+    """What the catalog knows of a place."""
+
+    id: int
+    path: str
+    stamp: str
+    digest: bytes
+    turns: int
+    begin: str
+
+
+class Stored(Struct, frozen=True):
+    """A chunk as it is kept: its id, its place, and which chunk of that place it is."""
+
+    id: int
+    place: int
+    seq: int
+    chunk: Chunk
+
+
+class Line(Struct, frozen=True):
+    """What is compared to tell which chunks of a place changed."""
+
+    id: int
+    seq: int
+    digest: bytes
+    line: int
+    end_line: int
+
+
+class Catalog:
+    """The chunks in a database; no path means in memory."""
+
+    def __init__(self, path: Path | None, *, inside: Path | None = None) -> None:
+        self._database = Database(path, _MIGRATIONS, durable=False, inside=inside)
+        self.was_damaged = self._database.was_damaged
+        self._begin(path)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Write all of what follows, or none of it."""
+        return self._database.transaction()
+
+    def state(self) -> State:
+        """Return how often the index changed, and what its parts are called."""
+        return State(*self._database.rows("SELECT generation, words, vectors, embedder FROM state")[0])
+
+    def advance(self) -> None:
+        """Tell others that something changed."""
+        self._database.rows("UPDATE state SET generation = generation + 1")
+
+    def clear(self) -> None:
+        """Forget all there is, and have every part begun anew."""
+        with self.transaction():
+            for table in ("places", "chunks"):
+                self._database.rows(f"DELETE FROM {table}")  # noqa: S608 - one of these
+            self._database.rows("UPDATE state SET format = ?", (FORMAT,))
+            for part in PARTS:
+                self.renew(part)
+
+    def renew(self, part: Part, embedder: str = "") -> None:
+        """Have a part written from the beginning, under another name; vectors may be another embedder's."""
+        with self.transaction():
+            self._database.rows(f"DELETE FROM {part}_due")  # noqa: S608 - one of two
+            self._database.rows(f"INSERT INTO {part}_due SELECT id FROM chunks")  # noqa: S608 - one of two
+            self._database.rows(f"UPDATE state SET {part} = ?", (_new_name(),))  # noqa: S608 - one of two
+            if part == "vectors":
+                self._database.rows("UPDATE state SET embedder = ?", (embedder,))
+            self.advance()
+
+    # Places
+
+    def places(self, only: Iterable[str] | None = None) -> dict[str, Known]:
+        """Return what is known of all places, or of some, by path."""
+        sql = "SELECT id, path, stamp, digest, turns, begin FROM places"
+        if only is None:
+            rows = self._database.rows(sql)
+        else:
+            rows = [
+                row for path in only for row in self._database.rows(f"{sql} WHERE path = ?", (_blob(path),))
+            ]
+        known = (
+            Known(id=row[0], path=_path(row[1]), stamp=row[2], digest=row[3], turns=row[4], begin=row[5])
+            for row in rows
+        )
+        return {each.path: each for each in known}
+
+    def keep_place(self, place: Place, digest: bytes) -> int:
+        """Keep what a place says of itself now, and return its number."""
+        values = (
+            _blob(place.path), clean(place.stamp), digest, clean(place.tier), clean(place.agent),
+            clean(place.session), place.turns or 0, clean(place.begin),
+        )  # fmt: skip
+        rows = self._database.rows(
+            "INSERT INTO places (path, stamp, digest, tier, agent, session, turns, begin) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET stamp = excluded.stamp, "
+            "digest = excluded.digest, tier = excluded.tier, agent = excluded.agent, "
+            "session = excluded.session, turns = excluded.turns, begin = excluded.begin RETURNING id",
+            values,
+        )
+        return rows[0][0]
+
+    def keep_stamp(self, known: Known, stamp: str) -> None:
+        """Keep a new stamp of a place whose text is what it was."""
+        self._database.rows("UPDATE places SET stamp = ? WHERE id = ?", (clean(stamp), known.id))
+
+    def drop_place(self, known: Known) -> None:
+        """Forget a place and its chunks."""
+        for part in PARTS:
+            self._database.rows(
+                f"INSERT OR IGNORE INTO {part}_due SELECT id FROM chunks WHERE place = ?",  # noqa: S608 - one of two
+                (known.id,),
+            )
+        self._database.rows("DELETE FROM chunks WHERE place = ?", (known.id,))
+        self._database.rows("DELETE FROM places WHERE id = ?", (known.id,))
+
+    # Chunks
+
+    def lines(self, place: int) -> list[Line]:
+        """Return what tells the chunks of a place apart, in their order."""
+        sql = "SELECT id, seq, digest, line, end_line FROM chunks WHERE place = ? ORDER BY seq"
+        return [Line(*row) for row in self._database.rows(sql, (place,))]
+
+    def last(self, place: int) -> int:
+        """Return the number of a place's last chunk, 0 where there is none."""
+        return self._database.rows("SELECT max(seq) FROM chunks WHERE place = ?", (place,))[0][0] or 0
+
+    def add(self, place: int, seq: int, chunk: Chunk, digest: bytes) -> int:
+        """Keep a chunk, and return its id."""
+        values = (
+            place, seq, digest, chunk.line, chunk.end_line, clean(chunk.text),
+            _json(chunk.headings), int(chunk.private), clean(chunk.date), clean(chunk.speaker),
+            clean(chunk.message_id), _json(chunk.tags),
+        )  # fmt: skip
+        rows = self._database.rows(
+            "INSERT INTO chunks (place, seq, digest, line, end_line, text, headings, private, date, speaker, "
+            "message_id, tags) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            values,
+        )
+        return rows[0][0]
+
+    def move(self, line: Line, seq: int, chunk: Chunk) -> None:
+        """Keep where a chunk stands now."""
+        self._database.rows(
+            "UPDATE chunks SET seq = ?, line = ?, end_line = ? WHERE id = ?",
+            (seq, chunk.line, chunk.end_line, line.id),
+        )
+
+    def drop(self, chunk: int) -> None:
+        """Forget a chunk."""
+        self._database.rows("DELETE FROM chunks WHERE id = ?", (chunk,))
+
+    def chunks(self, ids: Sequence[int]) -> dict[int, Stored]:
+        """Return chunks by id; those that are gone are left out."""
+        found: dict[int, Stored] = {}
+        for begin in range(0, len(ids), _AT_ONCE):
+            some = ids[begin : begin + _AT_ONCE]
+            for row in self._database.rows(f"{_READ} WHERE c.id IN ({_marks(some)})", some):
+                found[row[0]] = _stored(row)
+        return found
+
+    def between(self, place: int, first: int, last: int) -> list[Stored]:
+        """Return the chunks of a place from one number to another."""
+        sql = f"{_READ} WHERE c.place = ? AND c.seq BETWEEN ? AND ? ORDER BY c.seq"
+        return [_stored(row) for row in self._database.rows(sql, (place, first, last))]
+
+    def matching(self, condition: str, values: Sequence[Any]) -> Iterator[Stored]:
+        """Yield the chunks for which a condition of `filters` holds, by path and in their order."""
+        sql = f"{_READ} WHERE {condition} ORDER BY p.path, c.seq"
+        return map(_stored, self._database.rows(sql, values))
+
+    def ids(self, condition: str, values: Sequence[Any]) -> list[int]:
+        """Return the ids of the chunks for which a condition of `filters` holds."""
+        sql = f"SELECT c.id FROM {_JOINED} WHERE {condition}"  # noqa: S608 - the values are bound
+        return [row[0] for row in self._database.rows(sql, values)]
+
+    def stands(self, ids: Sequence[int]) -> dict[int, tuple[int, int, str, str]]:
+        """Return place, number there, tier and speaker of some chunks."""
+        found: dict[int, tuple[int, int, str, str]] = {}
+        for begin in range(0, len(ids), _AT_ONCE):
+            some = ids[begin : begin + _AT_ONCE]
+            wanted = "c.id, c.place, c.seq, p.tier, c.speaker"
+            sql = f"SELECT {wanted} FROM {_JOINED} WHERE c.id IN ({_marks(some)})"  # noqa: S608 - constants
+            found.update((row[0], (row[1], row[2], row[3], row[4])) for row in self._database.rows(sql, some))
+        return found
+
+    def at(self, path: str, first: int, last: int) -> list[Stored]:
+        """Return the chunks of a document that have some of these lines."""
+        sql = f"{_READ} WHERE p.path = ? AND c.line <= ? AND c.end_line >= ? ORDER BY c.seq"
+        return [_stored(row) for row in self._database.rows(sql, (_blob(path), last, first))]
+
+    def speakers(self) -> list[str]:
+        """Return all who ever spoke."""
+        return [
+            row[0] for row in self._database.rows("SELECT DISTINCT speaker FROM chunks WHERE speaker != ''")
+        ]
+
+    def count(self) -> tuple[int, int]:
+        """Return how many places and chunks there are."""
+        rows = self._database.rows("SELECT (SELECT count(*) FROM places), (SELECT count(*) FROM chunks)")
+        return rows[0][0], rows[0][1]
+
+    # What other parts have yet to take in
+
+    def owe(self, part: Part, place: int, first: int, last: int) -> None:
+        """Note that the chunks of a place from one number to another are due."""
+        self._database.rows(
+            f"INSERT OR IGNORE INTO {part}_due SELECT id FROM chunks WHERE place = ? AND seq BETWEEN ? AND ?",  # noqa: S608
+            (place, first, last),
+        )
+
+    def owe_dropped(self, part: Part, chunk: int) -> None:
+        """Note that a part has to forget a chunk."""
+        self._database.rows(f"INSERT OR IGNORE INTO {part}_due VALUES (?)", (chunk,))  # noqa: S608 - one of two
+
+    def due(self, part: Part, limit: int) -> list[tuple[int, int, int]]:
+        """Return the first chunks that are due, each with its place and number there, 0 where it is gone."""
+        sql = (
+            f"SELECT d.id, coalesce(c.place, 0), coalesce(c.seq, 0) FROM {part}_due d "  # noqa: S608 - one of two
+            "LEFT JOIN chunks c ON c.id = d.id ORDER BY 1 LIMIT ?"
+        )
+        return [(row[0], row[1], row[2]) for row in self._database.rows(sql, (limit,))]
+
+    def waiting(self, part: Part) -> int:
+        """Return how many chunks are due."""
+        return self._database.rows(f"SELECT count(*) FROM {part}_due")[0][0]  # noqa: S608 - one of two
+
+    def settle(self, part: Part, last: int) -> None:
+        """Take the notes of the first chunks away, up to one of them: the part holds what they ask for."""
+        with self.transaction():
+            self._database.rows(f"DELETE FROM {part}_due WHERE id <= ?", (last,))  # noqa: S608 - one of two
+            self.advance()
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def _begin(self, path: Path | None) -> None:
+        rows = self._database.rows("SELECT format FROM state")
+        if rows and rows[0][0] > FORMAT:
+            self._database.close()
+            raise NewerFormat(path or Path("catalog"), rows[0][0])
+        if not rows:
+            self._database.rows(
+                "INSERT OR IGNORE INTO state VALUES (1, ?, 0, ?, ?, '')", (FORMAT, _new_name(), _new_name())
+            )
+        elif rows[0][0] < FORMAT:
+            self.clear()
+
+
+def clean(text: str) -> str:
+    """Return a text that a database can hold; what is not Unicode becomes a mark that says so."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ",".join("?" * len(values))
+
+
+def _new_name() -> str:
+    return os.urandom(8).hex()
+
+
+def _json(texts: Sequence[str]) -> str:
+    return json.encode([clean(text) for text in texts]).decode() if texts else "[]"
+
+
+def _blob(path: str) -> bytes:
+    return path.encode("utf-8", "surrogatepass")
+
+
+def _path(blob: bytes) -> str:
+    return blob.decode("utf-8", "surrogatepass")
+
+
+def _stored(row: tuple[Any, ...]) -> Stored:
+    chunk = Chunk(
+        path=_path(row[3]),
+        line=row[4],
+        end_line=row[5],
+        text=row[6],
+        tier=row[7],
+        headings=_words.decode(row[8]),
+        agent=row[9],
+        private=bool(row[10]),
+        date=row[11],
+        speaker=row[12],
+        session=row[13],
+        message_id=row[14],
+        tags=_words.decode(row[15]),
+    )
+    return Stored(row[0], row[1], row[2], chunk)

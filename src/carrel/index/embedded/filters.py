@@ -1,0 +1,82 @@
+"""A filter as a condition on the catalog, for what has no words: vectors, and texts as they stand."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from carrel.index import Filter
+from carrel.index.analysis import fold
+from carrel.index.chunk import Chunk
+from carrel.index.embedded.catalog import Catalog, Stored, clean
+
+_LAST_DAY = "9999-12-31"
+
+
+def select(catalog: Catalog, within: Filter) -> Iterator[Stored]:
+    """Yield the chunks that a filter lets through, by path and in their order."""
+    condition, values = _condition(within)
+    return (each for each in catalog.matching(condition, values) if passes(each.chunk, within))
+
+
+def select_ids(catalog: Catalog, within: Filter) -> list[int] | None:
+    """Return the ids of the chunks that a filter lets through, None where it lets all."""
+    if within == Filter():
+        return None
+    if within.sections or within.tags:
+        return [each.id for each in select(catalog, within)]
+    return catalog.ids(*_condition(within))
+
+
+def plain(heading: str) -> str:
+    """Return a heading as it is compared."""
+    return " ".join(fold(heading).casefold().split())
+
+
+def _condition(within: Filter) -> tuple[str, list[Any]]:
+    conditions = ["1"]
+    values: list[Any] = []
+    if within.shared:
+        conditions.append("c.private = 0")
+    for column, wanted in (
+        ("p.tier", within.tiers),
+        ("p.agent", within.agents),
+        ("p.session", within.sessions),
+    ):
+        if wanted:
+            conditions.append(f"{column} IN ({','.join('?' * len(wanted))})")
+            values += [clean(each) for each in wanted]
+    if within.paths:
+        conditions.append(f"({' OR '.join(['p.path = ? OR substr(p.path, 1, ?) = ?'] * len(within.paths))})")
+        for path in within.paths:
+            own = path.rstrip("/").encode("utf-8", "surrogatepass")
+            values += [own, len(own) + 1, own + b"/"]
+    if within.since or within.until:
+        conditions.append("c.date != '' AND c.date >= ? AND c.date <= ?")
+        values += [clean(within.since), clean(within.until) or _LAST_DAY]
+    return " AND ".join(conditions), values
+
+
+def passes(chunk: Chunk, within: Filter) -> bool:
+    """Tell whether a filter lets a chunk through."""
+    if within.shared and chunk.private:
+        return False
+    wanted = (
+        (within.tiers, (chunk.tier,)),
+        (within.agents, (chunk.agent,)),
+        (within.sessions, (chunk.session,)),
+        (within.tags, chunk.tags),
+        ([plain(each) for each in within.sections], [plain(each) for each in chunk.headings]),
+    )
+    if any(asked and not set(asked).intersection(own) for asked, own in wanted):
+        return False
+    return _is_under(chunk.path, within) and _is_between(chunk.date, within)
+
+
+def _is_under(path: str, within: Filter) -> bool:
+    folders = [each.rstrip("/") for each in within.paths]
+    return not folders or any(path == each or path.startswith(f"{each}/") for each in folders)
+
+
+def _is_between(day: str, within: Filter) -> bool:
+    if not (within.since or within.until):
+        return True
+    return bool(day) and within.since <= day <= (within.until or _LAST_DAY)

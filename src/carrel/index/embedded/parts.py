@@ -1,0 +1,310 @@
+"""The parts of an open index: who finds them, keeps them apart from those of before, and heals them."""
+
+import os
+import stat
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from carrel.errors import Unavailable
+from carrel.files.disk import Disk, LockTimeout, typed_failures
+from carrel.findings import Finding
+from carrel.index import Filter
+from carrel.index.embed import Embedder
+from carrel.index.embedded.answer import Parts
+from carrel.index.embedded.catalog import Catalog, Part, State
+from carrel.index.embedded.filters import select_ids
+from carrel.index.embedded.soundness import find_unsound
+from carrel.index.embedded.words import Words, WordsUnavailable
+from carrel.records.database import find_link
+
+if TYPE_CHECKING:
+    from carrel.index.vectors import Vectors
+
+CATALOG_FILE = "catalog.db"
+LOCK_FILE = "lock"
+WORDS_FILE = "meta.json"
+LOCK_SECONDS = 10.0
+_PAUSE = 0.01
+_MOST_MASKS = 16
+
+
+class FolderUnusable(Unavailable):
+    """The index may not be kept where it belongs."""
+
+    code = "index_folder_unusable"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"The index cannot be kept in its folder: {problem}.",
+            hint="It is kept in memory meanwhile; make the folder writable, or move away what is there.",
+        )
+
+
+class OpenIndex:
+    """The catalog, and the words and vectors that belong to it; no folder means memory."""
+
+    def __init__(self, folder: Path | None, embedder: Embedder | None, inside: Path | None = None) -> None:
+        self.folder = folder
+        self.trouble: dict[str, Finding] = {}
+        self._embedder = embedder
+        self._inside = inside
+        self._disk = Disk()
+        if folder is not None:
+            self._claim(folder)
+        self.catalog = Catalog(folder / CATALOG_FILE if folder else None, inside=inside)
+        self._inode = self._look()
+        self._state: State = self.catalog.state()
+        self._words: Words | None = None
+        self._vectors: Vectors | None = None
+        self._borrowed: Path | None = None
+        self._speakers: list[str] | None = None
+        self._masks: dict[Filter, Sequence[int] | None] = {}
+        self._is_checked = False
+
+    @property
+    def finding(self) -> Finding | None:
+        """What to say when a damaged catalog was set aside."""
+        if not self.catalog.was_damaged:
+            return None
+        return Finding(
+            code="index_damaged",
+            message=f"{CATALOG_FILE} was damaged; it was set aside, and the index is made anew.",
+            severity="info",
+            hint=f"Delete {CATALOG_FILE}.damaged when you have no use for it.",
+        )
+
+    def is_current(self) -> bool:
+        """Tell whether the files are still those that were opened: somebody may have deleted the folder."""
+        return self.folder is None or self._look() == self._inode
+
+    def refresh(self) -> None:
+        """See what others have written."""
+        state = self.catalog.state()
+        if state == self._state and self._words is not None:
+            return
+        with self._noting("words"):
+            if self._words is None or state.words != self._state.words:
+                self._words = None
+                self._words = self._find_words(state)
+            else:
+                self._words.reload()
+        if state.vectors != self._state.vectors:
+            self._vectors = None
+        self._state, self._speakers = state, None
+        self._masks.clear()
+
+    def _find_words(self, state: State) -> Words | None:
+        """Return the words that were written, none while there are none; only who writes makes them."""
+        path = self._words_path(state)
+        if path is None or (path / WORDS_FILE).exists():
+            return Words(path)
+        if self.catalog.count()[1] and not self.catalog.waiting("words"):
+            raise WordsUnavailable("it is gone")
+        return None
+
+    def parts(self, *, with_vectors: bool) -> Parts:
+        """Return what can answer; the trouble with what cannot is noted."""
+        vectors: Vectors | None = None
+        if with_vectors and self._embedder is not None and self._state.embedder == self._embedder.name:
+            with self._noting("vectors"):
+                vectors = self.need_vectors()
+        if self._speakers is None:
+            self._speakers = self.catalog.speakers()
+        return Parts(
+            catalog=self.catalog,
+            words=self._words,
+            vectors=vectors,
+            embedder=self._embedder,
+            speakers=self._speakers,
+            allowed=self._allowed,
+        )
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Keep every other writer away."""
+        if self.folder is None:
+            yield
+            return
+        with typed_failures(LOCK_FILE):
+            fd = os.open(
+                self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
+        try:
+            until = monotonic() + LOCK_SECONDS
+            while not self._disk.lock(fd):
+                if monotonic() > until:
+                    raise LockTimeout(LOCK_FILE, LOCK_SECONDS)
+                self._disk.pause(_PAUSE)
+            yield
+        finally:
+            os.close(fd)
+
+    def heal(self) -> None:
+        """Have a part begun anew that is damaged, lost, or not the one that belongs to the catalog.
+
+        Looking closely takes a while: it is done once, and again after something went wrong.
+        """
+        self.refresh()
+        if not self._is_checked and not self._is_sound():
+            self._begin_anew("words")
+        if self._embedder is not None and not self._fits(self._embedder):
+            self._begin_anew("vectors")
+        if not self._is_checked:
+            self._sweep()
+        self._is_checked = True
+
+    def doubt(self) -> None:
+        """Have the parts looked at closely before they are written to again: one of them failed."""
+        self._is_checked = False
+        self._words = None
+
+    def need_words(self) -> Words:
+        """Return the words, of which others are told as unavailable when they cannot be opened."""
+        if self._words is None:
+            self._words = Words(self._words_path(self._state))
+        return self._words
+
+    def need_vectors(self) -> "Vectors":
+        """Return the vectors of the embedder."""
+        from carrel.index.vectors import Vectors  # noqa: PLC0415 - numpy
+
+        assert self._embedder is not None
+        if self._vectors is None:
+            folder = self.folder or self._borrow()
+            path = folder / f"vectors-{self._state.vectors}.bin"
+            inside = self._inside if self.folder else None
+            self._vectors = Vectors(
+                path, embedder=self._embedder.name, leading=self._embedder.leading, inside=inside
+            )
+        return self._vectors
+
+    def count_vectors(self) -> int:
+        """Return how many chunks have a vector, 0 where none can be had."""
+        if self._embedder is None or self._state.embedder != self._embedder.name:
+            return 0
+        try:
+            return len(self.need_vectors())
+        except Unavailable:
+            return 0
+
+    def close(self) -> None:
+        """Let go of all files, and of what was kept elsewhere."""
+        self._words = None
+        if self._vectors is not None:
+            self._vectors.close()
+        self.catalog.close()
+        if self._borrowed is not None:
+            _remove(self._borrowed)
+
+    def _allowed(self, within: Filter) -> Sequence[int] | None:
+        if within not in self._masks:
+            if len(self._masks) >= _MOST_MASKS:
+                self._masks.clear()
+            self._masks[within] = select_ids(self.catalog, within)
+        return self._masks[within]
+
+    def _claim(self, folder: Path) -> None:
+        try:
+            if self._inside is not None and (odd := find_link(self._inside, folder / LOCK_FILE)):
+                raise FolderUnusable(f"{odd} is a link, or no regular file")
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise FolderUnusable("it may not be written to")
+        except OSError as error:
+            raise FolderUnusable(error.strerror or str(error)) from error
+
+    def _look(self) -> int:
+        if self.folder is None:
+            return 0
+        try:
+            return (self.folder / CATALOG_FILE).stat().st_ino
+        except OSError:
+            return -1
+
+    def _words_path(self, state: State) -> Path | None:
+        if self.folder is None:
+            return None
+        path = self.folder / f"words-{state.words}"
+        with suppress(FileNotFoundError):
+            if not stat.S_ISDIR(path.lstat().st_mode):
+                raise WordsUnavailable("something else stands in its place")
+        return path
+
+    def _is_sound(self) -> bool:
+        """Tell whether the words are whole, and as many as they should be."""
+        if self._words is None:
+            return False
+        path = self._words_path(self._state)
+        if path is not None and find_unsound(path):
+            return False
+        return bool(self.catalog.waiting("words")) or self._words.count == self.catalog.count()[1]
+
+    def _fits(self, embedder: Embedder) -> bool:
+        """Tell whether the vectors are this embedder's, and as many as they should be."""
+        if self._state.embedder != embedder.name:
+            return False
+        if self._is_checked:
+            return True
+        try:
+            vectors = self.need_vectors()
+            count = len(vectors)
+        except Unavailable:
+            return False
+        return not vectors.was_damaged and (
+            bool(self.catalog.waiting("vectors")) or count == self.catalog.count()[1]
+        )
+
+    def _begin_anew(self, part: Part) -> None:
+        path = self._words_path(self._state)
+        if part == "words" and path is not None and self.catalog.count()[1]:
+            self._set_aside(path)
+        self.catalog.renew(part, self._embedder.name if self._embedder else "")
+        self.refresh()
+        self.trouble.pop(part, None)
+
+    def _set_aside(self, path: Path) -> None:
+        aside = path.with_name("words.damaged")
+        _remove(aside)
+        with suppress(OSError):
+            path.rename(aside)
+
+    def _sweep(self) -> None:
+        """Remove what belongs to no catalog any more."""
+        if self.folder is None:
+            return
+        own = {f"words-{self._state.words}", f"vectors-{self._state.vectors}.bin"}
+        with suppress(OSError):
+            for path in self.folder.iterdir():
+                if path.name.startswith("words-") and path.name not in own:
+                    _remove(path)
+                elif path.name.startswith("vectors-") and not any(map(path.name.startswith, own)):
+                    path.unlink()
+
+    def _borrow(self) -> Path:
+        if self._borrowed is None:
+            from tempfile import mkdtemp  # noqa: PLC0415 - seldom needed, and slow to load
+
+            with typed_failures("vectors"):
+                self._borrowed = Path(mkdtemp(prefix="carrel-"))
+        return self._borrowed
+
+    @contextmanager
+    def _noting(self, part: str) -> Generator[None]:
+        try:
+            yield
+        except Unavailable as error:
+            self.trouble[part] = Finding(
+                code=error.code, message=error.message, severity="warning", hint=error.hint
+            )
+        else:
+            self.trouble.pop(part, None)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of ours, as far as that can be done."""
+    import shutil  # noqa: PLC0415 - seldom needed, and slow to load
+
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,214 @@
+"""Making the catalog match its source: what changed is read, what is gone is forgotten, the rest stays.
+
+Of a document that changed, the chunks that are as they were keep their ids; of a session that grew, only the
+new turns are read. Whatever a changed chunk is searched with is due to be written again, and nothing else.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from hashlib import sha256
+from itertools import takewhile
+
+from msgspec.structs import replace
+
+from carrel.errors import CarrelError
+from carrel.index import Progress, SyncReport
+from carrel.index.chunk import Chunk
+from carrel.index.chunking import chunk_document, chunk_turn
+from carrel.index.embedded.catalog import Catalog, Known, Line
+from carrel.index.embedded.entry import NEIGHBOURS
+from carrel.index.source import TEXT_LIMIT, Place, Source
+from carrel.records.database import DatabaseUnavailable
+
+_AT_ONCE = 2_000
+"""Chunks that are kept in one transaction."""
+
+
+def take_in(
+    catalog: Catalog,
+    source: Source,
+    *,
+    only: Collection[str] | None = None,
+    progress: Progress | None = None,
+) -> SyncReport:
+    """Bring the catalog up to its source, or to some paths of it; return what changed."""
+    taking = _Taking(catalog, source, catalog.places(only))
+    taking.look(only)
+    while not taking.is_done:
+        taking.take_some()
+        if progress is not None:
+            progress(taking.done, len(taking.pending))
+    taking.drop_gone()
+    return SyncReport(
+        changed=taking.changed, gone=taking.gone, chunks=taking.chunks, unread=tuple(taking.unread)
+    )
+
+
+class _Taking:
+    """A sync on its way."""
+
+    def __init__(self, catalog: Catalog, source: Source, known: dict[str, Known]) -> None:
+        self.changed = self.gone = self.chunks = 0
+        self.unread: list[str] = []
+        self.pending: list[Place] = []
+        self.done = 0
+        self._catalog = catalog
+        self._source = source
+        self._known = known
+        self._missing: dict[str, Known] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every place that changed was taken in."""
+        return self.done >= len(self.pending)
+
+    def look(self, only: Collection[str] | None) -> None:
+        """Find out what changed, and what is gone."""
+        self._missing = dict(self._known)
+        for place in self._source.places(only):
+            self._missing.pop(place.path, None)
+            if not _is_same(place, self._known.get(place.path)):
+                self.pending.append(place)
+
+    def take_some(self) -> None:
+        """Take in places in one transaction, until it is large enough."""
+        before = self.chunks
+        with self._catalog.transaction():
+            while not self.is_done and self.chunks - before < _AT_ONCE:
+                self._take(self.pending[self.done])
+                self.done += 1
+
+    def drop_gone(self) -> None:
+        """Forget what is gone."""
+        if self._missing:
+            with self._catalog.transaction():
+                for known in self._missing.values():
+                    self._drop(known)
+
+    def _take(self, place: Place) -> None:
+        known = self._known.get(place.path)
+        take = self._take_document if place.turns is None else self._take_session
+        try:
+            take(place, known)
+        except DatabaseUnavailable:
+            raise
+        except CarrelError:  # the source's own: what it cannot read now it may read later
+            self.unread.append(place.path)
+
+    def _drop(self, known: Known) -> None:
+        self._catalog.drop_place(known)
+        self.gone += 1
+
+    def _take_document(self, place: Place, known: Known | None) -> None:
+        text = self._source.text(place)
+        if text is None or len(text) > TEXT_LIMIT:
+            if known is not None:
+                self._drop(known)
+            return
+        digest = _digest(place, text)
+        if known is not None and known.digest == digest:
+            self._catalog.keep_stamp(known, _stamp(place))
+            return
+        self._count(_replace(self._catalog, place, digest, chunk_document(place, text)))
+
+    def _take_session(self, place: Place, known: Known | None) -> None:
+        digest = _digest(place)
+        if known is None or not _is_grown(place, known, digest):
+            turns = self._source.turns(place, 1)
+            chunks = [chunk for turn in turns for chunk in chunk_turn(place, turn)]
+            self._count(_replace(self._catalog, place, digest, chunks))
+            return
+        turns = self._source.turns(place, known.turns + 1)
+        chunks = [chunk for turn in turns for chunk in chunk_turn(place, turn)]
+        last = self._catalog.last(known.id)
+        for seq, chunk in enumerate(chunks, last + 1):
+            self._catalog.add(known.id, seq, chunk, digest_of(chunk))
+        self._catalog.keep_place(_stamped(place), digest)
+        if chunks:
+            _owe(self._catalog, known.id, last + 1, last + len(chunks))
+        self._count(len(chunks))
+
+    def _count(self, chunks: int) -> None:
+        self.changed += 1
+        self.chunks += chunks
+
+
+def _is_grown(place: Place, known: Known, digest: bytes) -> bool:
+    """Tell whether a session is the one that is known, with more turns or none."""
+    is_told = bool(place.begin) and known.begin == place.begin and known.digest == digest
+    return is_told and known.turns <= (place.turns or 0)
+
+
+def _replace(catalog: Catalog, place: Place, digest: bytes, chunks: Sequence[Chunk]) -> int:
+    """Put new chunks where others stood, leave those alone that are as they were; return how many are new."""
+    own = catalog.keep_place(_stamped(place), digest)
+    old = catalog.lines(own)
+    digests = [digest_of(chunk) for chunk in chunks]
+    head = _common(old, digests)
+    tail = _common(old[head:][::-1], digests[head:][::-1])
+    for line in old[head : len(old) - tail]:
+        catalog.drop(line.id)
+        catalog.owe_dropped("words", line.id)
+        catalog.owe_dropped("vectors", line.id)
+    kept = [*zip(old[:head], range(head), strict=True)]
+    shift = len(chunks) - len(old)
+    kept += [(old[at], at + shift) for at in range(len(old) - tail, len(old))]
+    for line, at in kept:
+        if (line.seq, line.line, line.end_line) != (at + 1, chunks[at].line, chunks[at].end_line):
+            catalog.move(line, at + 1, chunks[at])
+    for at in range(head, len(chunks) - tail):
+        catalog.add(own, at + 1, chunks[at], digests[at])
+    if head + tail < max(len(old), len(chunks)):
+        _owe(catalog, own, head + 1, len(chunks) - tail)
+    if shift and tail:  # words know which chunk of its place each one is
+        catalog.owe("words", own, len(chunks) - tail + 1, len(chunks))
+    return len(chunks) - tail - head
+
+
+def _owe(catalog: Catalog, place: int, first: int, last: int) -> None:
+    """Note what is searched with the chunks from one number to another; `last` is before `first` for none."""
+    catalog.owe("words", place, first - NEIGHBOURS, last + NEIGHBOURS)
+    catalog.owe("vectors", place, first, last)
+
+
+def _common(lines: Sequence[Line], digests: Sequence[bytes]) -> int:
+    """Return with how many equal chunks two lists begin."""
+    pairs = zip(lines, digests, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0].digest == pair[1], pairs))
+
+
+def _is_same(place: Place, known: Known | None) -> bool:
+    if known is None:
+        return False
+    if place.turns is None:
+        return bool(place.stamp) and known.stamp == _stamp(place)
+    return known.turns == place.turns and _is_grown(place, known, _digest(place))
+
+
+def _digest(place: Place, text: str = "") -> bytes:
+    """Return what a place is recognised by: its text, and all else that its chunks hold."""
+    return sha256("\0".join((*_told(place), text)).encode("utf-8", "surrogatepass")).digest()
+
+
+def _stamp(place: Place) -> str:
+    """Return a stamp that changes also with what a place says of itself; "" where there is none."""
+    if not place.stamp:
+        return ""
+    told = "\0".join((*_told(place), place.stamp))
+    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _stamped(place: Place) -> Place:
+    return replace(place, stamp=_stamp(place))
+
+
+def _told(place: Place) -> Iterator[str]:
+    yield from (place.tier, place.agent, str(place.private), place.date, place.session, *place.tags, "")
+
+
+def digest_of(chunk: Chunk) -> bytes:
+    """Return what a chunk is recognised by: all that is searched of it, but not the lines where it stands."""
+    told = (
+        chunk.text, chunk.tier, *chunk.headings, "", chunk.agent, str(chunk.private), chunk.date,
+        chunk.speaker, chunk.session, chunk.message_id, *chunk.tags,
+    )  # fmt: skip
+    return sha256("\0".join(told).encode("utf-8", "surrogatepass")).digest()[:16]

@@ -1,0 +1,86 @@
+"""Writing to the parts of the index what the catalog says is due.
+
+What is due is noted until a part holds it, and writing it twice changes nothing; so it does not matter where
+a writer was interrupted.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from carrel.index import Progress
+from carrel.index.embed import Embedder
+from carrel.index.embedded.catalog import Catalog
+from carrel.index.embedded.entry import NEIGHBOURS, Entry, entry_of, vector_text
+from carrel.index.embedded.words import Words
+
+if TYPE_CHECKING:  # numpy is heavy, and who searches words alone has no use for it
+    from carrel.index.vectors import Vectors
+
+_WORDS_AT_ONCE = 100_000
+_VECTORS_AT_ONCE = 2_048
+_READ_AT_ONCE = 1_000
+
+Due = tuple[int, int, int]
+"""A chunk that is due: its id, its place and its number there, both 0 where it is gone."""
+
+
+def write_words(catalog: Catalog, words: Words, progress: Progress | None = None) -> None:
+    """Write the words of all chunks that are due, and tell others."""
+    total, done = catalog.waiting("words") if progress else 0, 0
+    while due := catalog.due("words", _WORDS_AT_ONCE):
+        words.write(_told(_entries(catalog, due), progress, done, total), [own for own, _, _ in due])
+        catalog.settle("words", due[-1][0])
+        done += len(due)
+
+
+def write_vectors(
+    catalog: Catalog, vectors: "Vectors", embedder: Embedder, progress: Progress | None = None
+) -> None:
+    """Make and keep the vectors of all chunks that are due."""
+    total, done = catalog.waiting("vectors") if progress else 0, 0
+    while due := catalog.due("vectors", _VECTORS_AT_ONCE):
+        chunks = catalog.chunks([own for own, _, _ in due])
+        texts = {own: vector_text(stored.chunk) for own, stored in chunks.items()}
+        if gone := [own for own, _, _ in due if own not in texts]:
+            vectors.drop(gone)
+        if texts:
+            vectors.put(list(texts), embedder.embed(list(texts.values())))
+        catalog.settle("vectors", due[-1][0])
+        done += len(due)
+        if progress is not None:
+            progress(done, total)
+
+
+def _told(entries: Iterator[Entry], progress: Progress | None, done: int, total: int) -> Iterator[Entry]:
+    for number, entry in enumerate(entries, done + 1):
+        if progress is not None and number % _READ_AT_ONCE == 0:
+            progress(number, total)
+        yield entry
+
+
+def _entries(catalog: Catalog, due: Sequence[Due]) -> Iterator[Entry]:
+    """Yield the entry of each chunk that is due; chunks that are gone are left out."""
+    wanted = {own for own, _, _ in due}
+    stands = sorted((place, seq) for _, place, seq in due if place)
+    for place, first, last in _runs(stands, 2 * NEIGHBOURS):
+        near = catalog.between(place, first - NEIGHBOURS, last + NEIGHBOURS)
+        for at, stored in enumerate(near):
+            if stored.id in wanted and first <= stored.seq <= last:
+                yield entry_of(near, at)
+
+
+def _runs(stands: Sequence[tuple[int, int]], gap: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the chunks of a place that are read in one go, those a little apart together."""
+    begin: tuple[int, int] | None = None
+    end = 0
+    for place, seq in stands:
+        is_next = (
+            begin is not None and begin[0] == place and seq - end <= gap and seq - begin[1] < _READ_AT_ONCE
+        )
+        if begin is not None and not is_next:
+            yield begin[0], begin[1], end
+        if not is_next:
+            begin = (place, seq)
+        end = seq
+    if begin is not None:
+        yield begin[0], begin[1], end

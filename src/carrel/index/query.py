@@ -1,0 +1,109 @@
+"""What a question asks for, in parts that can be looked up; any string is one, and none is an error.
+
+Nothing in it is syntax but quotes, which ask for words as they stand; what is typed with signs in the middle
+(gpt-4o, src/lib/api.ts, ERR_TIMED_OUT) is looked for as it stands as well.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from carrel.index.analysis import PLAIN, fold, grams, part_scripts, words
+from carrel.index.analysis.languages import ENGLISH, STOP_WORDS
+
+LONGEST_QUERY = 20_000
+"""Characters that are looked at: a question is not a book."""
+
+MOST_WORDS = 64
+"""Different words that are looked up, the rarest of them."""
+
+_MOST_PHRASES = 16
+_MOST_PHRASE_WORDS = 32
+_SHORTEST_NAME = 3
+_ROLES = frozenset(("user", "assistant", "system", "tool"))
+_QUOTED = re.compile(r'"([^"\n]{1,400})"|“([^“”\n]{1,400})”|«([^«»\n]{1,400})»|`([^`\n]{1,400})`')
+_TYPED = re.compile(r"\w+(?:[-./\\_:@#+~=&]+\w+)+")
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What is looked up for a question.
+
+    `words` are by language, `phrases` as they stand, `grams` for scripts that part no words. `plain` are all
+    words as typed, for where nothing else is left. `speakers` are those that the question names, and
+    `meaning` is its text without their names.
+    """
+
+    words: Mapping[str, tuple[str, ...]] = {}
+    phrases: tuple[tuple[str, ...], ...] = ()
+    grams: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ()
+    speakers: tuple[str, ...] = ()
+    meaning: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to look up."""
+        return not (self.plain or self.grams)
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """Every word that a match may be made of."""
+        found = {word for each in self.words.values() for word in each}
+        found.update(word for phrase in self.phrases for word in phrase)
+        return frozenset(found or self.plain) | frozenset(self.grams)
+
+
+def plan(text: str, *, languages: Sequence[str] = (ENGLISH,), speakers: Iterable[str] = ()) -> Plan:
+    """Return what is looked up for a question, given the languages that occur and all who ever spoke."""
+    folded = fold(text[:LONGEST_QUERY])
+    parted, runs = part_scripts(folded)
+    typed = tuple(dict.fromkeys(words(parted, PLAIN)))
+    named = tuple(each for each in speakers if _is_named(each, frozenset(typed)))
+    return Plan(
+        words={language: found for language in languages if (found := _distinct(parted, language))},
+        phrases=_phrases(parted),
+        grams=tuple(grams(runs)[: 2 * MOST_WORDS]),
+        plain=typed[:MOST_WORDS],
+        speakers=named,
+        meaning=_without(folded, named),
+    )
+
+
+def _distinct(text: str, language: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words(text, language)))
+
+
+def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return what must stand together: what is quoted, and what is typed with signs in the middle."""
+    quoted = (next(filter(None, found.groups())) for found in _QUOTED.finditer(text))
+    typed = (found[0] for found in _TYPED.finditer(text))
+    phrases: dict[tuple[str, ...], None] = {}
+    for each in (*quoted, *typed):
+        phrase = tuple(words(each, PLAIN)[:_MOST_PHRASE_WORDS])
+        if phrase and len(phrases) < _MOST_PHRASES:
+            phrases[phrase] = None
+    return tuple(phrases)
+
+
+def _is_named(speaker: str, typed: frozenset[str]) -> bool:
+    """Tell whether a question names a speaker, in full or by the first name."""
+    names = _names(speaker)
+    if not names or names[0] in _ROLES:
+        return False
+    is_telling = len(names[0]) >= _SHORTEST_NAME and names[0] not in STOP_WORDS[ENGLISH]
+    return (is_telling and names[0] in typed) or typed.issuperset(names)
+
+
+def _names(speaker: str) -> list[str]:
+    return words(fold(speaker), PLAIN)
+
+
+def _without(text: str, speakers: Iterable[str]) -> str:
+    """Return a text without the names of speakers, unless nothing else is in it."""
+    names = {name for speaker in speakers for name in _names(speaker)}
+    if not names:
+        return text
+    pattern = "|".join(re.escape(name) for name in sorted(names))
+    left = re.sub(rf"\b(?:{pattern})(?:['\u2019]s)?\b", " ", text, flags=re.IGNORECASE)
+    return left if words(left, PLAIN) else text

@@ -1,0 +1,346 @@
+"""What every Index promises; a new implementation is held to it by one more line in INDEXES."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.stubs.indexed import Meanings, Shelf
+
+from carrel.errors import Unavailable
+from carrel.index import Filter, Index, Pointer, Pointers, Query
+from carrel.index.embedded import EmbeddedIndex
+from carrel.index.literal.needles import BadPattern
+
+INDEXES: dict[str, Callable[[Path], Index]] = {
+    "embedded-memory": lambda _: EmbeddedIndex(None),
+    "embedded-folder": lambda root: EmbeddedIndex(root / "index"),
+    "embedded-vectors": lambda root: EmbeddedIndex(root / "index", embedder=Meanings()),
+    "embedded-memory-vectors": lambda _: EmbeddedIndex(None, embedder=Meanings()),
+}
+MODES = ("hybrid", "lexical", "vector", "literal", "regex")
+HOSTILE = [
+    "", " ", "?!…", "\0", "a\0b", "\ud800", "x\udfff y", "the of and", '"', '"""', "AND OR NOT", "title:x",
+    "+a -b", "(", "[a TO b]", "a*", "~", "é" * 50, "東京", "🐙", "%_\\", "'; DROP TABLE chunks; --",
+]  # fmt: skip
+
+
+@pytest.fixture(params=sorted(INDEXES))
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
+    opened = INDEXES[request.param](tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def shelf() -> Shelf:
+    made = Shelf(
+        {
+            "USER.md": "# User\n- Prefers tea over coffee\n- Lives in Zürich",
+            "docs/deploy.md": "# Deploy\n\nRun the pipeline, then promote the build.\n\n## Rollback\n\nRevert the tag.",
+            "docs/models.md": "# Models\n\nThe default is gpt-4o; see src/lib/api.ts for ERR_TIMED_OUT.",
+            "memory/2026-04-20.md": "- Shipped the billing migration\n- Ana reviewed it",
+            "knowledge/paper.md": "---\ntags: [research, billing]\n---\nA study of billing and of memory.",
+        }
+    )
+    made.places_of = {
+        "USER.md": {"tier": "profile", "private": True},
+        "memory/2026-04-20.md": {"tier": "journal", "private": True},
+        "knowledge/paper.md": {"tier": "knowledge", "agent": "kate"},
+    }
+    made.say(
+        "s1", "We moved the billing service to Frankfurt.", "Good. Who reviews the migration?", speaker="Ana"
+    )
+    made.say("s1", "I will review it on Thursday.", speaker="Ben", private=True)
+    made.say("s2", "The picnic is on Sunday.", date="2026-05-01", speaker="Ana")
+    return made
+
+
+def paths(index: Index, text: str, **asked: object) -> list[str]:
+    found = index.search(Query(text=text, **asked))  # type: ignore[arg-type]
+    assert not found.degraded, found.findings
+    return [hit.chunk.path for hit in found.hits]
+
+
+def test_an_index_that_holds_nothing_answers_with_nothing(index: Index) -> None:
+    found = index.search(Query(text="anything"))
+    assert (found.hits, found.degraded) == ((), False)
+    assert index.status().chunks == 0
+
+
+def test_what_was_synced_is_found_by_its_words(index: Index, shelf: Shelf) -> None:
+    report = index.sync(shelf)
+    assert (report.changed, report.findings) == (7, ())
+    assert paths(index, "How do I promote a build?")[0] == "docs/deploy.md"
+    assert index.status().chunks == report.chunks
+    assert index.status().waiting == 0
+
+
+def test_a_hit_says_where_it_is_and_who_said_it(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    hit = index.search(Query(text="When does Ben review?", mode="lexical")).hits[0]
+    chunk = hit.chunk
+    assert (chunk.path, chunk.line, chunk.speaker, chunk.session) == ("sessions/s1.jsonl", 4, "Ben", "s1")
+    assert (chunk.message_id, chunk.date, chunk.tier, chunk.agent) == (
+        "s1-3",
+        "2026-04-24",
+        "session",
+        "main",
+    )
+    assert [chunk.text[start:end] for start, end in hit.ranges] == ["review"]
+    assert hit.fused is not None
+    assert [placing.name for placing in hit.fused.placings] == ["words"]
+
+
+def test_scores_are_from_0_to_1_and_fall(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    scores = [hit.score for hit in index.search(Query(text="billing migration review")).hits]
+    assert len(scores) > 2
+    assert scores == sorted(scores, reverse=True)
+    assert 1 >= scores[0] > scores[-1] >= 0
+    least = scores[1]
+    assert [
+        h.score for h in index.search(Query(text="billing migration review", least=least)).hits
+    ] == scores[:2]
+
+
+def test_a_change_is_found_and_what_was_there_is_not(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    shelf.documents["docs/deploy.md"] = "# Deploy\n\nPress the green button."
+    index.sync(shelf, only=["docs/deploy.md"])
+    assert paths(index, "green button", mode="lexical") == ["docs/deploy.md"]
+    assert paths(index, "pipeline", mode="lexical") == []
+
+
+def test_a_new_turn_is_found_and_so_are_its_neighbours_by_it(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    shelf.say("s2", "It is cancelled because of thunderstorms.", speaker="Ben")
+    index.sync(shelf, only=["sessions/s2.jsonl"])
+    found = index.search(Query(text="thunderstorms", mode="lexical")).hits
+    assert [hit.chunk.message_id for hit in found] == ["s2-2", "s2-1"]
+
+
+def test_what_is_gone_is_not_found(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    del shelf.documents["USER.md"]
+    assert index.sync(shelf).gone == 1
+    assert paths(index, "tea coffee", mode="lexical") == []
+
+
+@pytest.mark.parametrize("typed", ["gpt-4o", "src/lib/api.ts", "ERR_TIMED_OUT", '"default is gpt"', "api.ts"])
+def test_what_is_typed_with_signs_is_found_as_it_stands(index: Index, shelf: Shelf, typed: str) -> None:
+    shelf.documents["other.md"] = "gpt 4 api out timed lib src err o is the default of ts. " * 5
+    index.sync(shelf)
+    assert paths(index, typed, mode="lexical")[0] == "docs/models.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Der Server wurde gestern neu gestartet und die Datenbank ist wieder da.", "Datenbanken"),
+        ("Los servidores se cayeron y no hay copias de la base de datos.", "servidor"),
+        ("Мы вчера перезапустили серверы, и теперь всё работает.", "сервер"),
+        ("Zurich is nice.", "Zürich"),
+        ("Der Zürcher See ist schön und nicht weit von hier.", "zurcher"),
+        ("東京タワーに行きたい", "東京タワー"),
+        ("한국어 검색을 시험한다", "검색"),
+        ("ฉันชอบกินข้าวผัด", "ข้าวผัด"),
+    ],
+)
+def test_other_languages_and_scripts_are_found(index: Index, text: str, asked: str) -> None:
+    shelf = Shelf({"a.md": text, "b.md": "Something quite different, in English."})
+    index.sync(shelf)
+    hits = index.search(Query(text=asked, mode="lexical")).hits
+    assert [hit.chunk.path for hit in hits] == ["a.md"]
+    assert hits[0].ranges
+
+
+FILTERS = [
+    (Filter(tiers=("journal",)), {"memory/2026-04-20.md"}),
+    (Filter(tiers=("journal", "knowledge")), {"memory/2026-04-20.md", "knowledge/paper.md"}),
+    (Filter(agents=("kate",)), {"knowledge/paper.md"}),
+    (Filter(tags=("research",)), {"knowledge/paper.md"}),
+    (Filter(paths=("memory",)), {"memory/2026-04-20.md"}),
+    (Filter(paths=("memory/", "knowledge/paper.md")), {"memory/2026-04-20.md", "knowledge/paper.md"}),
+    (Filter(sessions=("s1",)), {"sessions/s1.jsonl"}),
+    (Filter(since="2026-04-21"), {"sessions/s1.jsonl"}),
+    (Filter(until="2026-04-21"), {"memory/2026-04-20.md"}),
+    (Filter(since="2026-04-20", until="2026-04-20"), {"memory/2026-04-20.md"}),
+    (Filter(shared=True), {"knowledge/paper.md", "sessions/s1.jsonl"}),
+    (Filter(shared=True, tiers=("journal",)), set()),
+    (Filter(tiers=("nothing",)), set()),
+    (Filter(agents=("\ud800",), tags=("\0",), paths=("\udcff/x",)), set()),
+    (Filter(since="soon", until="\ud800"), None),
+]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical", "literal"])
+def test_only_what_the_filter_lets_through_is_found(index: Index, shelf: Shelf, mode: str) -> None:
+    index.sync(shelf)
+    having = set(paths(index, "billing", mode="lexical", limit=50))  # vectors are near to anything else, too
+    for within, expected in FILTERS:
+        found = set(paths(index, "billing", mode=mode, within=within, limit=50)) & having
+        assert expected is None or found == expected, within
+
+
+def test_a_section_is_a_heading_whatever_its_case(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    asked = {"mode": "lexical", "within": Filter(sections=("rollback",))}
+    hits = index.search(Query(text="deploy tag", **asked)).hits  # type: ignore[arg-type]
+    assert [hit.chunk.headings for hit in hits] == [("Deploy", "Rollback")]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_filter_comes_before_the_cut(index: Index, mode: str) -> None:
+    shelf = Shelf({f"private/{number}.md": "secret plans " * 3 for number in range(300)})
+    shelf.places_of = {path: {"private": True} for path in shelf.documents}
+    shelf.documents["z-open.md"] = "plans for everybody to read, and a good deal of other text besides"
+    index.sync(shelf)
+    assert paths(index, "plans", mode=mode, limit=3, within=Filter(shared=True)) == ["z-open.md"]
+
+
+def test_facets_count_all_that_match(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    found = index.search(Query(text="billing", mode="lexical", limit=1, facets=True))
+    assert found.facets["tier"] == {"session": 3, "journal": 2, "knowledge": 1}
+    assert found.facets["agent"] == {"main": 3, "kate": 1}
+    assert found.facets["session"] == {"s1": 3}
+    assert index.search(Query(text="billing")).facets == {}
+
+
+def test_hits_that_score_the_same_are_in_the_order_of_paths_and_lines(index: Index) -> None:
+    index.sync(Shelf(dict.fromkeys(("c.md", "a.md", "b.md"), "the same text")))
+    assert paths(index, "same text") == ["a.md", "b.md", "c.md"]
+
+
+def test_what_a_named_speaker_said_comes_first(index: Index) -> None:
+    shelf = Shelf()
+    shelf.say("s1", "I like hiking in the mountains.", speaker="Ana")
+    shelf.say("s2", "I like hiking in the mountains.", speaker="Zoë Miller")
+    index.sync(shelf)
+    asked = index.search(Query(text="Where does zoe like hiking?", mode="lexical")).hits
+    assert [hit.chunk.speaker for hit in asked] == ["Zoë Miller", "Ana"]
+
+
+def test_what_others_found_takes_part(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    graph = Pointers(name="graph", hits=(Pointer("docs/deploy.md", 5, 7, 0.9), Pointer("gone.md", 1, 1, 0.5)))
+    found = index.search(Query(text="picnic", mode="lexical"), [graph])
+    assert {hit.chunk.path for hit in found.hits} == {"sessions/s2.jsonl", "docs/deploy.md"}
+    assert [h.chunk.line for h in found.hits if h.chunk.path == "docs/deploy.md"] == [5]
+    private = Pointers(name="graph", hits=(Pointer("USER.md", 1, 9, 1.0),))
+    assert index.search(Query(text="picnic", within=Filter(shared=True), mode="lexical"), [private]).hits
+    assert all(
+        hit.chunk.path != "USER.md"
+        for hit in index.search(Query(text="picnic", within=Filter(shared=True)), [private]).hits
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_any_string_is_a_question(index: Index, shelf: Shelf, mode: str) -> None:
+    index.sync(shelf)
+    for text in HOSTILE:
+        try:
+            found = index.search(Query(text=text, mode=mode, facets=True))  # type: ignore[arg-type]
+        except BadPattern:
+            assert mode == "regex"
+            continue
+        assert not found.degraded
+        assert all(0 <= start < end <= len(hit.chunk.text) for hit in found.hits for start, end in hit.ranges)
+
+
+def test_a_megabyte_of_question_is_answered(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    assert paths(index, "billing " * 130_000)[0] in {
+        "sessions/s1.jsonl",
+        "memory/2026-04-20.md",
+        "knowledge/paper.md",
+    }
+    assert paths(index, "x" * 1_000_000, mode="lexical") == []
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 1, 3, 10**9])
+def test_no_more_is_found_than_is_asked_for(index: Index, shelf: Shelf, limit: int) -> None:
+    index.sync(shelf)
+    assert len(index.search(Query(text="billing migration", limit=limit)).hits) <= max(limit, 0)
+
+
+def test_hostile_documents_are_indexed_like_any_other(index: Index) -> None:
+    shelf = Shelf(
+        {
+            "bad\udcff.md": "findme \ud800 \0 text",
+            "long.txt": "findme " + "x" * 900_000,
+            "empty.md": "",
+            "nul": "\0",
+        }
+    )
+    shelf.say("s\udcff", "findme \ud800", speaker="\udcff")
+    assert index.sync(shelf).findings == ()
+    assert set(paths(index, "findme", mode="lexical")) == {
+        "bad\udcff.md",
+        "long.txt",
+        "sessions/s\udcff.jsonl",
+    }
+
+
+def test_words_are_found_as_they_stand_with_lines_around(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    (hit,) = index.search(Query(text="REVERT the", mode="literal", lines=2)).hits
+    assert (hit.chunk.path, hit.chunk.line, hit.chunk.end_line) == ("docs/deploy.md", 5, 7)
+    assert hit.chunk.text == "## Rollback\n\nRevert the tag."
+    assert index.search(Query(text="REVERT the", mode="literal", case=True)).hits == ()
+    (said,) = index.search(Query(text=r"mov\w+ the", mode="regex")).hits
+    assert (said.chunk.message_id, said.chunk.line) == ("s1-1", 2)
+
+
+def test_a_pattern_that_is_none_is_an_error_with_a_hint(index: Index) -> None:
+    with pytest.raises(BadPattern) as caught:
+        index.search(Query(text="(", mode="regex"))
+    assert caught.value.hint
+
+
+def test_rebuilding_gives_the_same_answers(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    before = paths(index, "billing migration")
+    report = index.rebuild(shelf)
+    assert report.chunks == index.status().chunks
+    assert paths(index, "billing migration") == before
+
+
+def test_an_old_fact_stays_findable_however_new_the_others_are(index: Index) -> None:
+    shelf = Shelf()
+    shelf.say("old", "My dentist is called Doctor Weber.", date="1999-01-01")
+    for number in range(30):
+        shelf.say(f"new{number}", "I was at the dentist today.", date="2026-04-24")
+    index.sync(shelf)
+    found = index.search(Query(text="What is the dentist called?", today="2026-04-24"))
+    assert "old" in [hit.chunk.session for hit in found.hits]
+
+
+def test_diversity_puts_other_texts_before_repetitions(index: Index) -> None:
+    shelf = Shelf({f"{number}.md": "billing runs at night" for number in range(5)})
+    shelf.documents["z.md"] = "no billing on a night when the team is away"
+    index.sync(shelf)
+    assert "z.md" not in paths(index, "billing night", limit=3, mode="lexical")
+    assert "z.md" in paths(index, "billing night", limit=3, mode="lexical", diverse=True)
+
+
+def test_threads_may_search_while_one_of_them_syncs(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+
+    def work(number: int) -> bool:
+        if number % 4 == 0:
+            shelf.documents[f"n{number}.md"] = f"billing note {number}"
+            return not index.sync(shelf, only=[f"n{number}.md"]).findings
+        return bool(index.search(Query(text="billing")).hits)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(24)))
+    assert index.status().places == 7 + 6
+
+
+def test_closing_twice_and_searching_after_is_no_error(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    index.close()
+    index.close()
+    assert not isinstance(index.search(Query(text="billing")), Unavailable)

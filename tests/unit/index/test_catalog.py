@@ -1,0 +1,122 @@
+"""The catalog of chunks: what is kept comes back, and what is due stays due until it is settled."""
+
+import pytest
+from tests.stubs.indexed import Shelf
+
+from carrel.index import Filter, Place
+from carrel.index.chunk import Chunk
+from carrel.index.embedded.catalog import Catalog
+from carrel.index.embedded.filters import passes, select, select_ids
+from carrel.index.embedded.sync import digest_of, take_in
+
+CHUNK = Chunk(
+    path="notes/a.md",
+    line=3,
+    end_line=5,
+    text="A text\nwith \0 in it",
+    tier="document",
+    headings=("One", "Two"),
+    agent="kate",
+    private=True,
+    date="2026-04-24",
+    tags=("x", "y"),
+)
+
+
+@pytest.fixture
+def catalog():
+    opened = Catalog(None)
+    yield opened
+    opened.close()
+
+
+def keep(catalog, chunk=CHUNK, seq=1):
+    place = Place(path=chunk.path, tier=chunk.tier, agent=chunk.agent, session=chunk.session)
+    number = catalog.keep_place(place, b"digest")
+    return number, catalog.add(number, seq, chunk, digest_of(chunk))
+
+
+def test_a_chunk_comes_back_as_it_was(catalog):
+    place, own = keep(catalog)
+    stored = catalog.chunks([own, 999])[own]
+    assert (stored.place, stored.seq, stored.chunk) == (place, 1, CHUNK)
+    assert catalog.between(place, 0, 5) == [stored]
+    assert catalog.at("notes/a.md", 5, 9) == [stored]
+    assert catalog.at("notes/a.md", 6, 9) == []
+
+
+def test_an_id_is_never_given_twice(catalog):
+    _, own = keep(catalog)
+    catalog.drop(own)
+    assert keep(catalog)[1] > own
+
+
+def test_what_is_due_stays_due_until_it_is_settled(catalog):
+    place, own = keep(catalog)
+    catalog.owe("words", place, 1, 9)
+    catalog.owe_dropped("words", own + 5)
+    assert catalog.due("words", 10) == [(own, place, 1), (own + 5, 0, 0)]
+    before = catalog.state().generation
+    catalog.settle("words", own)
+    assert catalog.due("words", 10) == [(own + 5, 0, 0)]
+    assert catalog.state().generation > before
+    assert catalog.waiting("vectors") == 0
+
+
+def test_a_part_that_is_renewed_has_another_name_and_all_is_due(catalog):
+    keep(catalog)
+    before = catalog.state()
+    catalog.renew("vectors", "model")
+    after = catalog.state()
+    assert (after.words, after.embedder) == (before.words, "model")
+    assert after.vectors != before.vectors
+    assert catalog.waiting("vectors") == 1
+
+
+def test_an_open_transaction_that_fails_leaves_nothing(catalog):
+    def fail():
+        with catalog.transaction():
+            keep(catalog)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert catalog.count() == (0, 0)
+
+
+FILTERS = [
+    Filter(),
+    Filter(shared=True),
+    Filter(tiers=("profile", "session")),
+    Filter(agents=("main",)),
+    Filter(agents=("",)),
+    Filter(sections=("PEOPLE",)),
+    Filter(tags=("red",)),
+    Filter(paths=("notes",)),
+    Filter(paths=("notes/a.md", "sessions/")),
+    Filter(paths=("note",)),
+    Filter(sessions=("s1",)),
+    Filter(since="2026-04-24"),
+    Filter(until="2026-04-24"),
+    Filter(since="2026-04-24", until="2026-04-24", shared=True),
+    Filter(tiers=("\ud800",)),
+]
+
+
+@pytest.mark.parametrize("within", FILTERS)
+def test_the_database_lets_through_what_the_filter_says(catalog, within):
+    shelf = Shelf(
+        {"notes/a.md": "# People\n- Ana", "notes/b.md": "---\ntags: [red]\n---\n# Péople\nx", "c.md": "y"}
+    )
+    shelf.places_of = {"notes/a.md": {"tier": "profile", "private": True}, "c.md": {"date": "2026-05-01"}}
+    shelf.say("s1", "one", date="2026-04-24")
+    shelf.say("s2", "two", private=True, date="2026-04-20")
+    take_in(catalog, shelf)
+    everything = list(select(catalog, Filter()))
+    expected = [stored for stored in everything if passes(stored.chunk, within)]
+    assert list(select(catalog, within)) == expected
+    ids = select_ids(catalog, within)
+    assert sorted(ids if ids is not None else [each.id for each in everything]) == sorted(
+        s.id for s in expected
+    )
+    assert 0 <= len(expected) <= len(everything) == 6

@@ -1,0 +1,363 @@
+"""The index in its folder: what others do to it, what breaks in it, and what it says then."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+from tests.stubs.indexed import Meanings, Shelf
+
+from carrel.errors import Unavailable
+from carrel.files.disk import Disk
+from carrel.index import Query
+from carrel.index.embedded import EmbeddedIndex, parts
+from carrel.index.embedded.catalog import FORMAT, Catalog
+from carrel.index.embedded.sync import take_in
+from carrel.index.embedded.words import Words, WordsUnavailable
+
+SHELF = {
+    f"notes/{number}.md": f"# Note {number}\n\nThe apple of row {number} is ripe." for number in range(12)
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "cache/index"
+
+
+@pytest.fixture
+def shelf():
+    return Shelf(SHELF)
+
+
+@pytest.fixture
+def opened(folder, shelf):
+    """Opens the index as another process would; what was opened is closed at the end."""
+    made = []
+
+    def opening(**given):
+        index = EmbeddedIndex(folder, **given)
+        made.append(index)
+        return index
+
+    first = opening()
+    first.sync(shelf)
+    first.close()
+    yield opening
+    for index in made:
+        index.close()
+
+
+def count(index, **asked):
+    found = index.search(Query(text="apple", limit=50, mode="lexical", **asked))
+    return len(found.hits), found.degraded
+
+
+def words_of(folder):
+    (found,) = folder.glob("words-*")
+    return found
+
+
+def codes(findings):
+    return [finding.code for finding in findings]
+
+
+def test_another_process_finds_what_this_one_wrote_and_writes_what_this_one_finds(opened, folder, shelf):
+    index = opened()
+    assert count(index) == (12, False)
+    program = """
+import sys
+from pathlib import Path
+from carrel.index import Query
+from carrel.index.embedded import EmbeddedIndex
+from tests.stubs.indexed import Shelf
+index = EmbeddedIndex(Path(sys.argv[1]))
+assert len(index.search(Query(text="apple", limit=50)).hits) == 12
+index.sync(Shelf({"new.md": "An apple from elsewhere."}), only=["new.md"])
+"""
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", program, folder],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert count(index) == (13, False)
+
+
+def test_processes_that_write_at_once_lose_nothing(folder):
+    program = """
+import sys
+from pathlib import Path
+from carrel.index.embedded import EmbeddedIndex
+from tests.stubs.indexed import Shelf
+index = EmbeddedIndex(Path(sys.argv[1]))
+for number in range(8):
+    path = f"{sys.argv[2]}-{number}.md"
+    assert not index.sync(Shelf({path: f"apple {path}"}), only=[path]).findings
+"""
+    root = Path(__file__).parents[3]
+    command = [sys.executable, "-c", program, str(folder)]
+    running = [subprocess.Popen([*command, name], cwd=root, stderr=subprocess.PIPE) for name in "abc"]
+    for process in running:
+        _, told = process.communicate(timeout=120)
+        assert process.returncode == 0, told
+    index = EmbeddedIndex(folder)
+    assert count(index) == (24, False)
+    index.close()
+
+
+def test_what_is_due_after_a_crash_is_written_at_the_next_sync(opened, folder, shelf):
+    """The catalog was written and nothing else: as if the process had died there."""
+    catalog = Catalog(folder / "catalog.db")
+    shelf.documents["late.md"] = "One more apple."
+    del shelf.documents["notes/0.md"]
+    take_in(catalog, shelf)
+    assert catalog.waiting("words") == 2
+    catalog.close()
+    index = opened()
+    assert count(index) == (11, False), "what was dropped is not shown, what is due not yet found"
+    index.sync(shelf)
+    assert count(index) == (12, False)
+    assert index.status().waiting == 0
+
+
+def test_what_was_written_twice_is_found_once(opened, folder, shelf):
+    """The words were written and the note was not taken away: as if the process had died there."""
+    catalog = Catalog(folder / "catalog.db")
+    for own in catalog.ids("1", ()):
+        catalog.owe_dropped("words", own)
+    catalog.close()
+    index = opened()
+    index.sync(shelf)
+    assert count(index) == (12, False)
+
+
+@pytest.mark.parametrize("size", [0, 10, 100])
+@pytest.mark.parametrize("ending", ["term", "idx", "fast", "fieldnorm", "json"])
+def test_damaged_words_are_set_aside_and_made_anew(opened, folder, shelf, ending, size):
+    for path in words_of(folder).glob(f"*.{ending}"):
+        if not path.name.startswith("."):
+            path.write_bytes(path.read_bytes()[:size] + os.urandom(40))
+    index = opened()
+    found = index.search(Query(text="apple", mode="lexical"))
+    assert found.degraded or not found.hits or len(found.hits) == 10
+    report = index.sync(shelf)
+    assert report.findings == ()
+    assert count(index) == (12, False)
+    assert (folder / "words.damaged").is_dir()
+
+
+def test_a_flipped_byte_is_noticed(opened, folder, shelf):
+    path = next(words_of(folder).glob("*.idx"))
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 0xFF
+    path.write_bytes(data)
+    index = opened()
+    index.sync(shelf)
+    assert count(index) == (12, False)
+    assert (folder / "words.damaged").is_dir()
+
+
+def test_words_that_are_gone_are_made_anew(opened, folder, shelf):
+    shutil.rmtree(words_of(folder))
+    index = opened()
+    assert count(index) == (0, True)
+    index.sync(shelf)
+    assert count(index) == (12, False)
+
+
+def test_words_of_another_index_are_never_taken_for_its_own(opened, folder, shelf):
+    (folder / "catalog.db").unlink()
+    for suffix in ("-wal", "-shm"):
+        (folder / f"catalog.db{suffix}").unlink(missing_ok=True)
+    index = opened()
+    assert count(index) == (0, False)
+    index.sync(Shelf({"only.md": "One apple."}))
+    assert count(index) == (1, False)
+    assert len(list(folder.glob("words-*"))) == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"not a database at all, and long enough to be looked at" * 90])
+def test_a_damaged_catalog_is_set_aside_and_the_index_made_anew(opened, folder, shelf, data):
+    (folder / "catalog.db").write_bytes(data)
+    for suffix in ("-wal", "-shm"):
+        (folder / f"catalog.db{suffix}").unlink(missing_ok=True)
+    index = opened()
+    report = index.sync(shelf)
+    assert codes(report.findings) == (["index_damaged"] if data else [])
+    assert report.chunks == 12
+    assert count(index) == (12, False)
+
+
+def test_an_index_of_a_newer_carrel_is_left_alone_and_the_answer_says_so(opened, folder, shelf):
+    connection = apsw.Connection(str(folder / "catalog.db"))
+    connection.execute("UPDATE state SET format = ?", (FORMAT + 1,))
+    connection.close()
+    index = opened()
+    index.sync(shelf)
+    assert count(index) == (12, True)
+    assert codes(index.search(Query(text="apple")).findings) == ["newer_format"]
+    index.close()
+    connection = apsw.Connection(str(folder / "catalog.db"))
+    assert list(connection.execute("SELECT format, (SELECT count(*) FROM chunks) FROM state")) == [
+        (FORMAT + 1, 12)
+    ]
+    connection.close()
+
+
+def test_an_index_of_an_earlier_format_is_made_anew(opened, folder, shelf):
+    connection = apsw.Connection(str(folder / "catalog.db"))
+    connection.execute("UPDATE state SET format = 0")
+    connection.close()
+    index = opened()
+    assert count(index) == (0, False)
+    assert index.sync(shelf).chunks == 12
+    assert count(index) == (12, False)
+
+
+def test_a_folder_that_cannot_be_made_leaves_the_index_in_memory(tmp_path, shelf):
+    (tmp_path / "cache").write_text("a file in the way")
+    index = EmbeddedIndex(tmp_path / "cache/index", embedder=Meanings())
+    assert codes(index.sync(shelf).findings) == ["index_folder_unusable"]
+    found = index.search(Query(text="apple", limit=50))
+    assert (len(found.hits), found.degraded, index.status().location) == (12, True, "")
+    index.close()
+
+
+def test_a_link_in_the_way_is_not_followed(tmp_path, shelf):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "desk/cache").symlink_to(elsewhere)
+    index = EmbeddedIndex(tmp_path / "desk/cache/index", inside=tmp_path / "desk")
+    index.sync(shelf)
+    assert count(index) == (12, True)
+    assert list(elsewhere.iterdir()) == []
+    index.close()
+
+
+def test_a_folder_that_is_deleted_meanwhile_is_made_again(opened, folder, shelf):
+    index = opened()
+    assert count(index) == (12, False)
+    shutil.rmtree(folder)
+    assert count(index)[0] in (0, 12)
+    assert index.sync(shelf).findings == ()
+    assert count(index) == (12, False)
+    assert (folder / "catalog.db").is_file()
+
+
+def test_who_cannot_write_now_still_answers_and_says_so(opened, folder, shelf, monkeypatch):
+    monkeypatch.setattr(parts, "LOCK_SECONDS", 0.05)
+    index = opened()
+    assert count(index) == (12, False)
+    held = os.open(folder / "lock", os.O_RDWR)
+    assert Disk().lock(held)
+    shelf.documents["late.md"] = "One more apple."
+    assert codes(index.sync(shelf).findings) == ["lock_timeout"]
+    assert count(index) == (12, True)
+    os.close(held)
+    assert index.sync(shelf).findings == ()
+    assert count(index) == (13, False)
+
+
+def test_words_that_cannot_be_written_are_written_later(opened, folder, shelf, monkeypatch):
+    index = opened()
+
+    def full(*_):
+        raise WordsUnavailable("no room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Words, "write", full)
+        shelf.documents["late.md"] = "One more apple."
+        assert codes(index.sync(shelf).findings) == ["words_unavailable"]
+        assert count(index) == (12, True)
+        assert index.status().waiting == 1
+    assert index.sync(shelf).findings == ()
+    assert count(index) == (13, False)
+
+
+def test_an_embedder_that_fails_leaves_words_and_is_asked_again_later(opened, shelf):
+    embedder = Meanings(broken=Unavailable("no server", hint="Start it."))
+    index = opened(embedder=embedder)
+    assert codes(index.sync(shelf).findings) == ["unavailable"]
+    found = index.search(Query(text="apple", limit=50))
+    assert (len(found.hits), found.degraded) == (12, True)
+    embedder.broken = None
+    assert index.sync(shelf).findings == ()
+    found = index.search(Query(text="apples", limit=50))
+    assert (len(found.hits), found.degraded) == (12, False)
+    assert {placing.name for placing in found.hits[0].fused.placings} == {"words", "vectors"}
+
+
+def test_an_embedder_that_fails_at_a_question_leaves_words(opened, shelf):
+    embedder = Meanings()
+    index = opened(embedder=embedder)
+    index.sync(shelf)
+    embedder.broken = Unavailable("no server", hint="Start it.")
+    for mode in ("hybrid", "vector"):
+        found = index.search(Query(text="apple", limit=50, mode=mode))
+        assert (len(found.hits), found.degraded, codes(found.findings)) == (12, True, ["unavailable"])
+    embedder.broken = None
+    assert not index.search(Query(text="apple")).degraded
+
+
+def test_another_embedder_makes_all_vectors_anew(opened, folder, shelf):
+    opened(embedder=Meanings("one")).sync(shelf)
+    other = Meanings("two")
+    index = opened(embedder=other)
+    assert not index.search(Query(text="apple")).degraded
+    assert index.status().vectors == 0
+    index.sync(shelf)
+    assert (len(other.embedded), index.status().vectors, index.status().embedder) == (12, 12, "two")
+    assert len(list(folder.glob("vectors-*.bin"))) == 1
+
+
+def test_only_what_changed_is_embedded_again(opened, shelf):
+    embedder = Meanings()
+    index = opened(embedder=embedder)
+    index.sync(shelf)
+    assert len(embedder.embedded) == 12
+    shelf.documents["notes/3.md"] = "# Note 3\n\nPears."
+    index.sync(shelf)
+    assert embedder.embedded[12:] == ["Note 3\n# Note 3\n\nPears."]
+    assert index.status().vectors == 12
+
+
+def test_vectors_that_are_gone_are_made_anew(opened, folder, shelf):
+    opened(embedder=Meanings()).sync(shelf)
+    for path in folder.glob("vectors-*"):
+        path.unlink()
+    index = opened(embedder=Meanings())
+    index.sync(shelf)
+    assert index.status().vectors == 12
+    assert index.search(Query(text="apple", mode="vector")).hits
+
+
+def test_searching_leaves_no_trace_but_its_own(opened, folder):
+    before = sorted(path.name for path in folder.iterdir())
+    index = opened()
+    count(index)
+    index.close()
+    assert sorted(path.name for path in folder.iterdir() if not path.name.endswith(("-wal", "-shm"))) == [
+        name for name in before if not name.endswith(("-wal", "-shm"))
+    ]
+
+
+def test_many_changes_leave_nothing_of_what_was(opened, folder, shelf):
+    index = opened(embedder=Meanings())
+    for number in range(12):
+        shelf.documents["notes/3.md"] = f"# Note\n\nVersion {number} of an apple."
+        index.sync(shelf, only=["notes/3.md"])
+    again = opened(embedder=Meanings())
+    again.sync(shelf)
+    assert not (folder / "words.damaged").exists(), "the parts agree on what there is"
+    assert [hit.chunk.text for hit in again.search(Query(text="version", mode="lexical")).hits] == [
+        "# Note\n\nVersion 11 of an apple."
+    ]

@@ -1,0 +1,119 @@
+"""The words themselves: what tantivy is asked, and what is made of its failures."""
+
+import pytest
+
+from carrel.index import Filter
+from carrel.index.chunk import Chunk
+from carrel.index.embedded.catalog import Stored
+from carrel.index.embedded.entry import code_of, entry_of, stands_at, vector_text
+from carrel.index.embedded.rescore import NEAREST, SPEAKER, rescore
+from carrel.index.embedded.words import Candidates, Words, WordsUnavailable
+from carrel.index.query import plan
+
+
+def chunk(text, tier="session", **fields):
+    return Chunk(path="a", line=1, end_line=1, text=text, tier=tier, **fields)
+
+
+def stored(*texts, tier="session", **fields):
+    return [Stored(number, 1, number, chunk(text, tier, **fields)) for number, text in enumerate(texts, 1)]
+
+
+def write(words, near, drop=()):
+    words.write((entry_of(near, at) for at in range(len(near))), drop)
+
+
+@pytest.fixture
+def words(tmp_path):
+    return Words(tmp_path / "words")
+
+
+def found(words, text, limit=10):
+    return list(words.search(plan(text, languages=words.languages), Filter(), limit).ids)
+
+
+def test_a_turn_is_found_by_what_was_said_near_it(words):
+    write(words, stored("Shall we go to the opera?", "Yes!", "When?", "On Friday.", "Fine.", "Bye."))
+    assert found(words, "opera")[0] == 1
+    assert set(found(words, "opera")) == {1, 2, 3, 4}
+
+
+def test_a_paragraph_of_a_document_stands_for_itself(words):
+    write(words, stored("The opera house.", "Something else.", tier="document"))
+    assert found(words, "opera") == [1]
+
+
+def test_date_speaker_and_headings_are_words_of_a_chunk(words):
+    near = stored("Hello.", date="2023-05-08", speaker="Ana", headings=("Guests", "Arrivals"))
+    write(words, near)
+    for asked in ("8 May 2023", "2023-05-08", "ana", "arrivals"):
+        assert found(words, asked) == [1], asked
+
+
+def test_what_is_written_again_takes_the_place_of_what_was(words):
+    write(words, stored("apples"))
+    write(words, stored("pears"), drop=[1])
+    assert (found(words, "apples"), found(words, "pears"), words.count) == ([], [1], 1)
+
+
+def test_what_is_dropped_is_gone(words):
+    write(words, stored("apples", "pears", tier="document"))
+    words.write((), [1])
+    assert (found(words, "apples"), words.count) == ([], 1)
+
+
+def test_a_reader_sees_what_another_wrote_when_it_looks(tmp_path):
+    one, other = Words(tmp_path / "words"), Words(tmp_path / "words")
+    write(one, stored("apples"))
+    assert found(other, "apples") == []
+    other.reload()
+    assert found(other, "apples") == [1]
+
+
+def test_languages_that_occur_are_known(words):
+    german = "Wir haben den Server neu gestartet und die Datenbank war danach sehr langsam."
+    write(words, stored("The server was restarted and it is fine.", german, tier="document"))
+    assert set(words.languages) == {"english", "german"}
+    assert found(words, "Datenbanken") == [2]
+
+
+def test_a_small_word_in_quotes_is_found_as_it_stands(words):
+    write(words, stored("To be, or not to be.", "Or to be not so.", tier="document"))
+    assert found(words, '"or not to be"')[0] == 1
+    assert found(words, "to be or not")[0] in (1, 2)
+
+
+def test_a_directory_that_is_no_index_is_one_error(tmp_path):
+    (tmp_path / "words").mkdir()
+    (tmp_path / "words/meta.json").write_text("{")
+    with pytest.raises(WordsUnavailable) as caught:
+        Words(tmp_path / "words")
+    assert caught.value.hint
+
+
+def test_a_file_in_the_place_of_the_directory_is_one_error(tmp_path):
+    (tmp_path / "words").write_text("x")
+    with pytest.raises(WordsUnavailable):
+        Words(tmp_path / "words")
+
+
+def test_the_vector_of_a_chunk_knows_its_heading_and_no_speaker():
+    assert vector_text(chunk("text", headings=("Top", "Own"), speaker="Ana")) == "Own\ntext"
+
+
+def test_a_neighbour_that_was_found_too_makes_a_chunk_better():
+    places = [stands_at(1, seq, "session") for seq in (5, 6, 9)]
+    scored = dict(rescore(Candidates([1, 2, 3], [1.0, 1.0, 1.0], places, [0, 0, 0]), ()))
+    assert scored == {1: 1 + NEAREST, 2: 1 + NEAREST, 3: 1.0}
+
+
+def test_chunks_of_documents_are_no_neighbours():
+    places = [stands_at(1, seq, "document") for seq in (5, 6)]
+    assert dict(rescore(Candidates([1, 2], [1.0, 1.0], places, [0, 0]), ())) == {1: 1.0, 2: 1.0}
+
+
+def test_who_is_named_is_known_whatever_the_case_and_accents():
+    ana = code_of("ÁNA")
+    assert ana == code_of("ana")
+    scored = rescore(Candidates([1, 2], [1.0, 1.2], [1 << 32, 2 << 32], [ana, 7]), {ana})
+    assert scored == [(1, 1 + SPEAKER), (2, 1.2)]

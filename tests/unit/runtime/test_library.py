@@ -1,0 +1,313 @@
+"""What the index is told of a workspace: its files by tier, and what was said in its sessions."""
+
+import os
+import time
+
+import pytest
+from tests.unit.context.conftest import NOW
+
+from carrel.files import SETTLED_NS, Unreadable
+from carrel.files.ephemeral import EphemeralFiles
+from carrel.files.local import LocalFiles
+from carrel.index import Place
+from carrel.runtime.library import Library, Noted
+from carrel.runtime.view import look
+from carrel.sessions.intake import keep_secrets
+from carrel.sessions.offsets import Offsets
+from carrel.sessions.places import places_of
+from carrel.sessions.store import Sessions
+from carrel.sessions.turn import said
+from carrel.settings import AgentSettings
+from carrel.testing import FixedClock
+from carrel.workspace.document import Documents
+from carrel.workspace.ignore import find_rules
+from carrel.workspace.layout import load_layout
+from carrel.workspace.scope import Scope, privacy_of
+
+LOG = "agents/kate/sessions/s1.log.jsonl"
+
+
+class Room:
+    """A directory, the sessions in it, and the library over both."""
+
+    def __init__(self, root, layout="carrel", agents=("kate",)):
+        self.root = root
+        self.layout = load_layout(layout)
+        self.files = LocalFiles(root)
+        self.noted = Noted({}, {})
+        self.sessions = [
+            Sessions(
+                places_of(self.layout, AgentSettings(id=agent), self.files, EphemeralFiles()),
+                Offsets(None),
+                FixedClock(NOW),
+                keep_secrets,
+            )
+            for agent in agents
+        ]
+
+    def put(self, files):
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
+        return self
+
+    def say(self, session, *messages, scope=Scope.MAIN, agent=0):
+        self.sessions[agent].record(session, messages, scope=scope)
+        return self
+
+    @property
+    def library(self):
+        reading = Documents(self.files).reading()
+        return Library(
+            files=self.files,
+            layout=self.layout,
+            view=look(privacy_of(self.layout, reading), scope=Scope.SHARED),
+            ignored=find_rules(reading),
+            sessions=self.sessions,
+            names={each.places.agent: each.places.agent for each in self.sessions},
+            noted=self.noted,
+        )
+
+    def places(self, only=None):
+        return {place.path: place for place in self.library.places(only)}
+
+
+@pytest.fixture
+def room(tmp_path):
+    return Room(tmp_path)
+
+
+def user(text, **fields):
+    return said({"role": "user", "content": text, **fields})
+
+
+def age(path):
+    """Make a file look as if nobody had touched it for a while."""
+    then = time.time_ns() - 10 * SETTLED_NS
+    os.utime(path, ns=(then, then))
+
+
+def test_every_text_file_is_there_with_its_tier(room):
+    room.put(
+        {
+            "AGENTS.md": "a",
+            "MEMORY.md": "b",
+            "memory/2026-04-24.md": "c",
+            "src/x.py": "d",
+            "knowledge/k.md": "e",
+        }
+    )
+    assert {path: place.tier for path, place in room.places().items()} == {
+        "AGENTS.md": "document",
+        "MEMORY.md": "profile",
+        "memory/2026-04-24.md": "journal",
+        "src/x.py": "document",
+        "knowledge/k.md": "knowledge",
+    }
+
+
+def test_what_is_ignored_hidden_or_too_large_is_not_there(room):
+    room.put(
+        {
+            ".carrelignore": "drafts/\n*.log\n",
+            "drafts/a.md": "x",
+            "b.log": "x",
+            ".env": "x",
+            "node_modules/m.js": "x",
+            "id_rsa": "x",
+            "large.txt": "x" * (1024 * 1024 + 1),
+            "kept.md": "x",
+        }
+    )
+    assert set(room.places()) == {"kept.md"}
+
+
+def test_a_file_at_the_limit_is_read(room):
+    room.put({"large.txt": "x" * (1024 * 1024)})
+    (place,) = room.places().values()
+    text = room.library.text(place)
+    assert text is not None
+    assert len(text) == 1024 * 1024
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"a\0b", b"\x80"])
+def test_what_is_no_text_has_none(room, content):
+    room.put({"odd.bin": content})
+    assert room.library.text(Place(path="odd.bin", tier="document")) is None
+
+
+def test_a_byte_order_mark_is_no_text(room):
+    room.put({"a.md": b"\xef\xbb\xbfHello"})
+    assert room.library.text(Place(path="a.md", tier="document")) == "Hello"
+
+
+def test_a_file_that_is_gone_has_no_text(room):
+    assert room.library.text(Place(path="gone.md", tier="document")) is None
+
+
+def test_links_inside_are_followed_once_and_links_outside_are_not(room, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "secret.md"
+    outside.write_text("secret")
+    room.put({"docs/a.md": "a"})
+    (room.root / "link.md").symlink_to("docs/a.md")
+    (room.root / "out.md").symlink_to(outside)
+    (room.root / "loop").symlink_to(".")
+    places = room.places()
+    assert "out.md" not in places
+    assert all(not path.startswith("loop/") for path in places)
+    assert {"docs/a.md", "link.md"} <= set(places)
+
+
+def test_a_pipe_stops_nobody(room):
+    os.mkfifo(room.root / "pipe.md")
+    room.put({"a.md": "x"})
+    assert set(room.places()) == {"a.md"}
+
+
+@pytest.mark.parametrize(
+    "name", ["MEMORY.md", "USER.md", "memory/2026-04-24.md", "carrel.yaml", ".carrelignore"]
+)
+def test_private_files_say_so(room, name):
+    room.put({name: "x", "team.md": "y"})
+    places = room.places([name, "team.md"])
+    assert name not in places or places[name].private
+    assert not places["team.md"].private
+
+
+def test_a_file_is_private_by_its_front_matter_from_the_moment_it_says_so(room):
+    room.put({"plan.md": "open\n"})
+    assert not room.places()["plan.md"].private
+    room.put({"plan.md": "<!-- scope: private -->\nclosed\n"})
+    assert room.places()["plan.md"].private
+
+
+def test_another_name_of_a_private_file_is_private(room):
+    room.put({"MEMORY.md": "secret"})
+    (room.root / "hard.md").hardlink_to(room.root / "MEMORY.md")
+    (room.root / "soft.md").symlink_to("MEMORY.md")
+    places = room.places()
+    assert places["hard.md"].private
+    assert places["soft.md"].private
+
+
+def test_a_second_name_becomes_private_when_the_first_does(room):
+    room.put({"plan.md": "text"})
+    (room.root / "twin.md").hardlink_to(room.root / "plan.md")
+    assert not room.places()["twin.md"].private
+    (room.root / "plan.md").rename(room.root / "MEMORY.md")
+    assert room.places()["twin.md"].private
+
+
+def test_a_stamp_stands_for_a_file_that_was_left_alone_and_for_no_other(room):
+    room.put({"old.md": "x", "new.md": "y"})
+    age(room.root / "old.md")
+    # The time of a change cannot be set back, so that a file is settled only by waiting.
+    stamps = {path: place.stamp for path, place in room.places().items()}
+    assert stamps["new.md"] == ""
+
+
+def test_only_some_paths_are_looked_at(room):
+    room.put({"a.md": "x", "b.md": "y"}).say("s1", user("Hello."))
+    assert set(room.places(["a.md"])) == {"a.md"}
+    assert set(room.places([LOG])) == {LOG}
+    assert room.places(["gone.md", "no/such/folder.md"]) == {}
+
+
+def test_a_session_is_a_place_and_its_files_are_no_documents(room):
+    room.say("s1", user("Hello."), said({"role": "assistant", "content": "Hi."}))
+    room.sessions[0].settle("s1")
+    assert (room.root / "agents/kate/sessions/sessions.json").exists()
+    places = room.places()
+    assert set(places) == {LOG}
+    assert (places[LOG].tier, places[LOG].session, places[LOG].agent, places[LOG].turns) == (
+        "session", "s1", "kate", 2,
+    )  # fmt: skip
+
+
+def test_turns_say_who_spoke_when_and_to_whom(room):
+    room.say("s1", user("Mine."))
+    room.say(
+        "s1", user("Ours.", name="Ana"), said({"role": "assistant", "content": "Hi."}), scope=Scope.SHARED
+    )
+    library = room.library
+    turns = list(library.turns(room.places()[LOG], 1))
+    assert [(turn.text, turn.speaker, turn.private) for turn in turns] == [
+        ("Mine.", "user", True),
+        ("Ours.", "Ana", False),
+        ("Hi.", "kate", False),
+    ]
+    assert {turn.date for turn in turns} == {"2026-04-24"}
+    assert all(turn.message_id for turn in turns)
+    assert [turn.text for turn in library.turns(room.places()[LOG], 3)] == ["Hi."]
+
+
+def test_what_a_tool_said_is_not_searched_and_keeps_its_number(room):
+    call = {"id": "c1", "name": "read_file", "arguments": {"path": "x"}}
+    room.say(
+        "s1",
+        user("Read it."),
+        said({"role": "assistant", "content": "", "tool_calls": [call]}),
+        said({"role": "tool", "content": "SECRET OUTPUT", "tool_call_id": "c1"}),
+        said({"role": "assistant", "content": "Done."}),
+    )
+    turns = list(room.library.turns(room.places()[LOG], 1))
+    assert [turn.number for turn in turns] == [1, 2, 3, 4]
+    assert turns[2].text == ""
+    assert turns[3].text == "Done."
+
+
+def test_a_session_that_grew_says_so_and_keeps_its_mark(room):
+    room.say("s1", user("One."))
+    before = room.places()[LOG]
+    room.say("s1", user("Two."))
+    after = room.places()[LOG]
+    assert (before.turns, after.turns) == (1, 2)
+    assert after.begin == before.begin
+
+
+def test_two_agents_with_a_session_of_one_name_have_two_places(tmp_path):
+    room = Room(tmp_path, agents=("kate", "milo")).say("s1", user("Kate's."))
+    room.say("s1", user("Milo's."), agent=1)
+    assert {(place.agent, place.session) for place in room.places().values()} == {
+        ("kate", "s1"),
+        ("milo", "s1"),
+    }
+
+
+def test_in_a_folder_that_agents_share_each_log_is_one_place(tmp_path):
+    room = Room(tmp_path, layout="nexo", agents=("kate", "milo")).say("k1", user("Kate's."))
+    room.say("m1", user("Milo's."), agent=1)
+    room.put({"transcripts/old.jsonl": '{"role":"user","content":"Whose?","message_id":"x"}\n'})
+    found = list(room.library.places())
+    assert len({place.path for place in found}) == len(found)
+    assert {place.session: place.agent for place in found if place.session != "old"} == {
+        "k1": "kate",
+        "m1": "milo",
+    }
+
+
+def test_a_damaged_log_stops_nobody(room):
+    room.put({LOG: b"\xff\xfe garbage\n{not json\n", "a.md": "x"})
+    places = room.places()
+    assert "a.md" in places
+    assert LOG not in places or list(room.library.turns(places[LOG], 1)) == []
+
+
+def test_a_folder_that_cannot_be_listed_stops_nobody(room):
+    class Locked:
+        def __init__(self, files):
+            self._files = files
+
+        def __getattr__(self, name):
+            return getattr(self._files, name)
+
+        def list(self, under=""):
+            if under == "locked":
+                raise Unreadable(under, "permission")
+            return self._files.list(under)
+
+    room.put({"locked/a.md": "x", "b.md": "y"})
+    room.files = Locked(room.files)
+    assert set(room.places()) == {"b.md"}
+    assert room.places(["locked/a.md"]) == {}
