@@ -24,6 +24,8 @@ bench: $(VENV)/.benched
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/tree.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/sessions.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/turns.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/search.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/headings.py
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
@@ -35,7 +37,7 @@ $(VENV)/.checked: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.benched: $(VENV)/.installed
-	@$(PIP) --editable '.[agent,bench]'
+	@$(PIP) --editable '.[agent,bench,embed]'
 	@touch $@
 
 clean:

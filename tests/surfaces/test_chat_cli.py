@@ -381,7 +381,9 @@ def test_quitting_ends_with_success_and_says_nothing_more(talk, sample):
 
 def test_forgetting_reads_memory_again_and_keeps_what_was_said(talk, sample):
     words = ("-C", sample, "chat", "--session", "s1")
-    sample.put({"carrel.yaml": "agents: [{id: kate}]\nbudgets: {recall_tokens: 0}\n"})  # else the new line is recalled
+    sample.put(
+        {"carrel.yaml": "agents: [{id: kate}]\nbudgets: {recall_tokens: 0}\n"}
+    )  # else the new line is recalled
     talk(f"{QUESTION}\n", *words)
     sample.put({"MEMORY.md": "## People\n\n- Ana uses a Nokia now.\n"})
     assert b"Nokia" not in talk(f"{QUESTION}\n", *words).out

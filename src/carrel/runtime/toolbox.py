@@ -18,8 +18,8 @@ from carrel.sessions.search import search
 from carrel.sessions.store import Sessions, UnknownSession
 from carrel.tools.access import SETTINGS, access_for, is_result
 from carrel.tools.files import file_tools
-from carrel.tools.page import FEWEST_CHARACTERS, MOST_CHARACTERS
 from carrel.tools.memory import Look, memory_tools
+from carrel.tools.page import FEWEST_CHARACTERS, MOST_CHARACTERS
 from carrel.tools.registry import Registry, Tool
 from carrel.tools.self_report import Sources, looking, self_report_tools
 from carrel.tools.session_logs import LoggedEntry, LogHit, LogPage, SessionRow, session_log_tools
