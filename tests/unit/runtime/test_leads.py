@@ -20,7 +20,7 @@ def stored(pages=PAGES):
     return files
 
 
-def led_to(leads, files, query, shown=lambda entry: True):
+def led_to(leads, files, query, shown=bool):
     found = leads.find(files, "", query, TODAY, shown)
     return {pointer.path for pointers in found for pointer in pointers.hits}
 
