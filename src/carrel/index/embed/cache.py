@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from carrel.errors import Unavailable
 from carrel.findings import Finding
 from carrel.index.embed import Embedder, Weigh
-from carrel.records.database import Database
+from carrel.records.cachefile import CacheFile
 
 _AT_ONCE = 256
 _KEEP_ROWS = 200_000
@@ -36,9 +35,13 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: Embedder, path: Path, *, inside: Path | None = None) -> None:
-        self.findings: tuple[Finding, ...] = ()
         self._embedder = embedder
-        self._database = self._open(path, inside)
+        self._cache = CacheFile(path, _MIGRATIONS, inside=inside)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with the cache file."""
+        return self._cache.findings
 
     @property
     def name(self) -> str:
@@ -82,60 +85,23 @@ class CachedEmbedder:
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._database is not None:
-            self._database.close()
+        self._cache.close()
 
     def _key(self, text: str) -> bytes:
         return sha256(f"{self.name}\0{text}".encode("utf-8", "surrogatepass")).digest()
-
-    def _open(self, path: Path, inside: Path | None) -> Database | None:
-        try:
-            database = Database(path, _MIGRATIONS, durable=False, inside=inside)
-        except Unavailable as error:
-            self._degrade(error)
-            return None
-        if database.was_damaged:
-            message = f"{path.name} was damaged; it was set aside as {path.name}.damaged and begun anew."
-            hint = f"Delete {path.name}.damaged when you have no use for it."
-            self.findings += (Finding(code="cache_damaged", message=message, severity="info", hint=hint),)
-        return database
 
     def _found(self, keys: Iterable[bytes]) -> dict[bytes, NDArray[np.float32]]:
         """Return what is known already, and is as long as the server's vectors are now."""
         width = 4 * self.dimensions
         found: dict[bytes, NDArray[np.float32]] = {}
         for key in keys:
-            for (vector,) in self._rows(_FIND, (key,)):
+            for (vector,) in self._cache.rows(_FIND, (key,)):
                 row = np.frombuffer(vector[: len(vector) // 4 * 4], "<f4")
                 if len(vector) == (width or len(row) * 4) and row.any() and np.isfinite(row).all():
                     found[key] = row
         return found
 
     def _keep(self, fresh: Mapping[bytes, NDArray[np.float32]]) -> None:
-        """Write what is new, in one transaction; a failure costs only time, or money, later."""
-        if self._database is None:
-            return
-        try:
-            with self._database.transaction():
-                for key, row in fresh.items():
-                    if row.any():
-                        self._database.rows(_KEEP, (key, row.astype("<f4").tobytes()))
-                self._database.rows(_FORGET)
-        except Unavailable as error:
-            self._degrade(error)
-
-    def _rows(self, sql: str, values: tuple[object, ...]) -> list[tuple[bytes]]:
-        if self._database is None:
-            return []
-        try:
-            return self._database.rows(sql, values)
-        except Unavailable as error:
-            self._degrade(error)
-            return []
-
-    def _degrade(self, error: Unavailable) -> None:
-        """Go on without the file, and say so once."""
-        self._database = None
-        self.findings += (
-            Finding(code="cache_unavailable", message=error.message, severity="info", hint=error.hint),
-        )
+        """Write what is new; a failure costs only time, or money, later."""
+        new = [(_KEEP, (key, row.astype("<f4").tobytes())) for key, row in fresh.items() if row.any()]
+        self._cache.keep([*new, (_FORGET, ())])

@@ -66,7 +66,7 @@ class Line:
         alarm.daemon = True
         alarm.start()
         try:
-            connection.request("POST", self._server.path, body, {**_HEADERS, **self._server.key.headers()})
+            connection.request("POST", self._server.path, body, {**_HEADERS, **self._server.headers})
             if connection.sock is not None:
                 connection.sock.settimeout(seconds)
             reply = _read(connection, most)

@@ -7,10 +7,10 @@ base URL for which the variable was named.
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Literal
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from carrel.addresses import Key, Unusable, parse_address, read_key
 from carrel.runtime.providers.errors import BadEndpoint, KeyMissing, PackageMissing, UnknownModel
 from carrel.tokens import describe_model
 
@@ -38,32 +38,6 @@ _BARE = {
     "claude": "anthropic",
 }
 _LONGEST_NAME = 200
-_LONGEST_KEY = 4_000
-
-
-class Key:
-    """A secret that does not show itself."""
-
-    __slots__ = ("_text",)
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __repr__(self) -> str:
-        return "Key(…)"
-
-    def __bool__(self) -> bool:
-        return bool(self._text)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Key) and other._text == self._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-    def reveal(self) -> str:
-        """Return the secret, for the one place that sends it."""
-        return self._text
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
@@ -143,29 +117,19 @@ def _require(name: str, dialect: Dialect) -> None:
 
 
 def _read_key(name: str, variable: str, environ: Mapping[str, str]) -> Key:
-    text = environ.get(variable, "").strip()
-    if not text:
-        raise KeyMissing(name, variable)
-    # What cannot stand in a header would be quoted by the client's error, key and all.
-    if len(text) > _LONGEST_KEY or not text.isascii() or not text.isprintable() or " " in text:
-        raise KeyMissing(name, variable, problem="holds what cannot be a key")
-    return Key(text)
+    try:
+        return read_key(variable, environ)
+    except Unusable as problem:
+        raise KeyMissing(name, variable, problem=str(problem)) from None
 
 
 def _checked(url: str | None, dialect: Dialect) -> str | None:
     if url is None:
         return None
     try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        raise BadEndpoint("cannot be read") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise BadEndpoint("must begin with http:// or https:// and name a host")
-    if "@" in parts.netloc:
-        raise BadEndpoint("holds a user or a password")
-    if parts.query or parts.fragment or not url.isprintable() or not url.isascii() or " " in url:
-        raise BadEndpoint("holds more than an address")
+        parse_address(url)
+    except Unusable as problem:
+        raise BadEndpoint(str(problem)) from None
     plain = url.rstrip("/")
     # Anthropic's client adds the version itself, OpenAI's does not.
     return plain.removesuffix("/v1") if dialect == "anthropic" else plain
