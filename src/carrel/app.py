@@ -341,6 +341,10 @@ class Workspace(Shelf):
         found = (*look_over(self, lambda: self.sessions), *self._records_faults())
         return replace(health, findings=(*health.findings, *found))
 
+    def _written(self) -> None:
+        if (searching := vars(self).get("searching")) is not None:
+            searching.expire()
+
     def _records_faults(self) -> tuple[Finding, ...]:
         try:
             if self._has_records():

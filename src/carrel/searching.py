@@ -103,7 +103,13 @@ class Searching:
         if scope is Scope.MAIN:
             return self.index.search(query, self._leads(query))
         asked = _open(query, session, self._shelf.agent.id)
-        return _joined([self.index.search(each) for each in asked], query.limit)
+        found = _joined([self.index.search(each) for each in asked], query.limit)
+        # What each list said depends on all that was indexed, and would tell of what is private.
+        return replace(found, hits=tuple(replace(hit, fused=None) for hit in found.hits))
+
+    def expire(self) -> None:
+        """Have everything looked over before the next search: something was written."""
+        self._fresh_until = 0.0
 
     def _leads(self, query: Query) -> tuple[Pointers, ...]:
         """Return what the entities in a query lead to; their pages are the owner's."""

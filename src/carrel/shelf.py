@@ -132,11 +132,14 @@ class Shelf(ABC):
 
     def write(self, path: str, text: str, *, expect: str | None) -> str:
         """Replace the file with the digest `expect`, or make one where that is none; return its digest."""
-        return self.files.write(edit.changeable(path), text.encode(), expect=expect)
+        digest = self.files.write(edit.changeable(path), text.encode(), expect=expect)
+        self._written()
+        return digest
 
     def append(self, path: str, text: str) -> None:
         """Add whole lines to the end of a file."""
         self.files.append(edit.changeable(path), text.encode())
+        self._written()
 
     def list(self, under: str = "", *, scope: str = Scope.MAIN) -> list[Entry]:
         """Return what one folder holds, sorted by name, as far as this scope may know of it."""
@@ -178,11 +181,15 @@ class Shelf(ABC):
         self, path: str, data: bytes, *, expect: str | None = None, scope: str = Scope.MAIN
     ) -> edit.Written:
         """Write a file over the content with this digest ("absent": none), else over what is there now."""
-        return edit.put(self.files, path, data, expect=expect, view=self.eyes(scope))
+        written = edit.put(self.files, path, data, expect=expect, view=self.eyes(scope))
+        self._written()
+        return written
 
     def move(self, source: str, target: str, *, scope: str = Scope.MAIN) -> edit.Moved:
         """Give a file another path, which must be free."""
-        return edit.move(self.files, source, target, view=self.eyes(scope))
+        moved = edit.move(self.files, source, target, view=self.eyes(scope))
+        self._written()
+        return moved
 
     def discard(self, path: str, *, scope: str = Scope.MAIN) -> edit.Discarded:
         """Remove a file, keeping it in the workspace's trash."""
@@ -243,6 +250,10 @@ class Shelf(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @abstractmethod
+    def _written(self) -> None:
+        """Take note that a file was written."""
 
     def _privacy(self) -> Privacy:
         return privacy_of(self.layout, self._reading())

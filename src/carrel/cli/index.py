@@ -32,7 +32,7 @@ def sync(shared: Shared) -> None:
     r"""Make the index match the files and the sessions; only what changed is read.
 
     \b
-    Example:
+    Examples:
       carrel index sync --json
     """
     _owners(shared)
@@ -46,7 +46,7 @@ def rebuild(shared: Shared) -> None:
     r"""Forget the index and make it anew.
 
     \b
-    Example:
+    Examples:
       carrel index rebuild
     """
     _owners(shared)
@@ -60,7 +60,7 @@ def status(shared: Shared) -> None:
     r"""Say what the index holds, what makes its vectors, and whether all is well.
 
     \b
-    Example:
+    Examples:
       carrel index status --json
     """
     _owners(shared)

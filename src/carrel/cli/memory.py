@@ -18,4 +18,13 @@ def memory(_: Shared) -> None:
     """
 
 
-memory.add_command(search)
+_HELP = """Search what the agent remembers, and everything else that it has; the same as `carrel search`.
+
+\b
+Examples:
+  carrel memory search "Which phone does Ana use?"
+  carrel memory search samsung --in-agent kate --section People
+  carrel memory search Samsung --mode literal --case --lines 2
+"""
+
+memory.add_command(click.Command("search", callback=search.callback, params=search.params, help=_HELP))

@@ -118,7 +118,7 @@ def _reasons(found: Found) -> list[list[str]]:
 
 def _why(found: Found, rank: int, hit: Hit) -> Sequence[str]:
     if hit.fused is None:
-        return ("It has the text as it was typed.",)
+        return ("It has the text as it was typed.",) if hit.score == 1 else ("Why is the owner's to know.",)
     names = {each.id: f"{each.chunk.path}:{each.chunk.line}" for each in found.hits}
     words = {"text": tuple(dict.fromkeys(_words(hit)))} if hit.ranges else {}
     return explain(hit.fused, rank, matched=words, where=lambda own: names.get(own, "another hit"))

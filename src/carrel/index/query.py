@@ -23,7 +23,7 @@ _MOST_PHRASE_WORDS = 32
 _SHORTEST_NAME = 3
 _ROLES = frozenset(("user", "assistant", "system", "tool"))
 _QUOTED = re.compile(r'"([^"\n]{1,400})"|“([^“”\n]{1,400})”|«([^«»\n]{1,400})»|`([^`\n]{1,400})`')
-_TYPED = re.compile(r"\w+(?:[-./\\_:@#+~=&]+\w+)+")
+_TYPED = re.compile(r"(?<!\w)\w+(?:[-./\\_:@#+~=&]+\w+)+")
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -12,7 +13,7 @@ from tests.stubs.indexed import Meanings, Shelf
 
 from carrel.errors import Unavailable
 from carrel.files.disk import Disk
-from carrel.index import Query
+from carrel.index import Filter, Query
 from carrel.index.embedded import EmbeddedIndex, parts
 from carrel.index.embedded.catalog import FORMAT, Catalog
 from carrel.index.embedded.sync import take_in
@@ -361,3 +362,60 @@ def test_many_changes_leave_nothing_of_what_was(opened, folder, shelf):
     assert [hit.chunk.text for hit in again.search(Query(text="version", mode="lexical")).hits] == [
         "# Note\n\nVersion 11 of an apple."
     ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"damagedword", b"\xc8amagedword"), (b'["Headingword"]', b'{"Headingword"]')]
+)
+def test_a_catalog_that_holds_what_nobody_wrote_is_set_aside_and_made_anew(tmp_path, old, new):
+    shelf = Shelf({"a.md": "# Headingword\n\ndamagedword here\n"})
+    with closing(EmbeddedIndex(tmp_path / "index")) as index:
+        index.sync(shelf)
+    path = tmp_path / "index" / "catalog.db"
+    data = path.read_bytes()
+    assert old in data
+    path.write_bytes(data.replace(old, new))
+    with closing(EmbeddedIndex(tmp_path / "index")) as index:
+        index.sync(shelf)
+        found = index.search(Query(text="damagedword", mode="lexical"))
+        assert found.degraded
+        assert index.sync(shelf).changed == 1
+        (hit,) = index.search(Query(text="damagedword", mode="lexical")).hits
+    assert "damagedword here" in hit.chunk.text
+    assert (tmp_path / "index" / "catalog.db.damaged").exists()
+
+
+def test_while_it_is_made_anew_by_another_process_an_answer_says_so(tmp_path):
+    shelf = Shelf({f"{n}.md": f"apple {n}\n" for n in range(5)})
+    with (
+        closing(EmbeddedIndex(tmp_path / "index")) as ours,
+        closing(EmbeddedIndex(tmp_path / "index")) as theirs,
+    ):
+        ours.sync(shelf)
+        assert len(theirs.search(Query(text="apple", mode="lexical")).hits) == 5
+        seen = []
+
+        class Watched:
+            def __getattr__(self, name):
+                return getattr(shelf, name)
+
+            def text(self, place):
+                seen.append(theirs.search(Query(text="apple", mode="lexical")))
+                return shelf.text(place)
+
+        ours.rebuild(Watched())
+        assert seen
+        assert all(found.degraded for found in seen if len(found.hits) < 5)
+        after = theirs.search(Query(text="apple", mode="lexical"))
+        assert (len(after.hits), after.degraded) == (5, False)
+
+
+def test_others_are_not_told_by_scores_who_spoke_in_private(tmp_path):
+    shelf = Shelf()
+    shelf.say("s1", "zebra stripes", speaker="Xaver", private=True)
+    shelf.say("s1", "zebra herd", "apple pie")
+    with closing(EmbeddedIndex(tmp_path / "index", embedder=Meanings())) as index:
+        index.sync(shelf)
+        asked = [Query(text=f"{name} zebra", within=Filter(shared=True)) for name in ("Xaver", "Xavez")]
+        scores = [[hit.score for hit in index.search(each).hits] for each in asked]
+    assert scores[0] == scores[1]

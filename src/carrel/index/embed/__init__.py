@@ -76,9 +76,10 @@ def open_embedder(
         return StaticEmbedder()
     from carrel.index.embed.cache import CachedEmbedder  # noqa: PLC0415 - for servers only
     from carrel.index.embed.http import HttpEmbedder  # noqa: PLC0415 - for servers only
+    from carrel.index.embed.resting import RestingEmbedder  # noqa: PLC0415 - for servers only
     from carrel.index.embed.server import find_server  # noqa: PLC0415 - for servers only
 
-    embedder = HttpEmbedder(find_server(choice, environ))
+    embedder = RestingEmbedder(HttpEmbedder(find_server(choice, environ)))
     return embedder if cache is None else CachedEmbedder(embedder, cache, inside=inside)
 
 

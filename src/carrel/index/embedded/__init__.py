@@ -9,10 +9,11 @@ the folder cannot be used, all of it is kept in memory, and every answer says so
 """
 
 from collections.abc import Collection, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
+from msgspec import DecodeError
 from msgspec.structs import replace
 
 from carrel.errors import Unavailable
@@ -20,9 +21,22 @@ from carrel.findings import Finding
 from carrel.index import Found, Pointers, Progress, Query, Source, Status, SyncReport
 from carrel.index.embed import Embedder
 from carrel.index.embedded.answer import Answer
-from carrel.index.embedded.parts import OpenIndex
+from carrel.index.embedded.parts import CATALOG_FILE, OpenIndex
+from carrel.index.embedded.words import WordsInTheWay
 
 MOST_HITS = 1_000
+
+
+class CatalogDamaged(Unavailable):
+    """The catalog of the index holds what nobody wrote."""
+
+    code = "catalog_damaged"
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"{CATALOG_FILE} was damaged; it was set aside, and the index is made anew by the next search.",
+            hint="Search again, or `carrel index sync`.",
+        )
 
 
 class EmbeddedIndex:
@@ -61,7 +75,8 @@ class EmbeddedIndex:
         limit = min(max(query.limit, 0), MOST_HITS)
         with self._lock:
             try:
-                found = self._search(query, also, limit) if limit else Found()
+                with self._damage_set_aside():
+                    found = self._search(query, also, limit) if limit else Found()
             except Unavailable as error:
                 self._close()
                 found = Found(findings=(_finding(error),))
@@ -103,7 +118,8 @@ class EmbeddedIndex:
 
             return find_verbatim(opened.catalog, query, limit)
         with_vectors = query.mode in ("hybrid", "vector")
-        found = Answer(opened.parts(with_vectors=with_vectors), query, also, limit).found()
+        parts = opened.parts(with_vectors=with_vectors, shared=query.within.shared)
+        found = Answer(parts, query, also, limit).found()
         if found.findings:
             opened.doubt()
         return replace(found, findings=(*opened.trouble.values(), *found.findings))
@@ -116,16 +132,22 @@ class EmbeddedIndex:
         from carrel.index.embedded.writing import write_vectors, write_words  # noqa: PLC0415 - the same
 
         report = SyncReport()
-        with self._tried("lock"):
+        with self._tried("lock"), self._damage_set_aside():
             opened = self._open()
             with opened.writing():
                 if anew:
-                    opened.catalog.clear()
+                    opened.catalog.forget()
                 with self._tried("catalog"):
                     opened.heal()
                     report = take_in(opened.catalog, source, only=only, progress=progress)
+                    if anew:  # every part takes all of them in again
+                        report = replace(report, chunks=opened.catalog.count()[1])
                 with self._tried("words"):
-                    write_words(opened.catalog, opened.need_words(), progress)
+                    try:
+                        write_words(opened.catalog, opened.need_words(), progress)
+                    except WordsInTheWay:
+                        opened.renew_words()
+                        write_words(opened.catalog, opened.need_words(), progress)
                 if self._embedder is not None:
                     with self._tried("vectors"):
                         write_vectors(opened.catalog, opened.need_vectors(), self._embedder, progress)
@@ -153,6 +175,19 @@ class EmbeddedIndex:
         if self._opened is not None:
             self._opened.close()
             self._opened = None
+
+    @contextmanager
+    def _damage_set_aside(self) -> Generator[None]:
+        """Set a catalog aside that holds what nobody wrote; it is made anew by the next sync."""
+        try:
+            yield
+        except (UnicodeDecodeError, DecodeError) as error:
+            folder = self._opened.folder if self._opened else None
+            self._close()
+            if folder is not None:
+                with suppress(OSError):
+                    (folder / CATALOG_FILE).rename(folder / f"{CATALOG_FILE}.damaged")
+            raise CatalogDamaged from error
 
     @contextmanager
     def _tried(self, part: str) -> Generator[None]:

@@ -117,7 +117,9 @@ class Answer:
         vectors, embedder = self._parts.vectors, self._parts.embedder
         if vectors is None or embedder is None or self._plan.is_empty:
             return None
-        direction = embedder.embed_query(self._plan.meaning, self._weigh)
+        # How rare a word is tells of all texts, and so only to those who may see all.
+        weigh = None if self._query.within.shared else self._weigh
+        direction = embedder.embed_query(self._plan.meaning, weigh)
         near = vectors.search(direction, allowed=self._parts.allowed(self._query.within), k=self._pool)
         return Ranking(name="vectors", hits=self._rescored(near), weight=VECTOR_WEIGHT)
 

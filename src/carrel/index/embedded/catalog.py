@@ -127,6 +127,13 @@ class Catalog:
             for part in PARTS:
                 self.renew(part)
 
+    def forget(self) -> None:
+        """Have every place read again and every part begun anew; until then what is there can be searched."""
+        with self.transaction():
+            self._database.rows("UPDATE places SET stamp = '', digest = x'', turns = 0, begin = ''")
+            for part in PARTS:
+                self.renew(part)
+
     def renew(self, part: Part, embedder: str = "") -> None:
         """Have a part written from the beginning, under another name; vectors may be another embedder's."""
         with self.transaction():
@@ -258,11 +265,10 @@ class Catalog:
         sql = f"{_READ} WHERE p.path = ? AND c.line <= ? AND c.end_line >= ? ORDER BY c.seq"
         return [_stored(row) for row in self._database.rows(sql, (_blob(path), last, first))]
 
-    def speakers(self) -> list[str]:
-        """Return all who ever spoke."""
-        return [
-            row[0] for row in self._database.rows("SELECT DISTINCT speaker FROM chunks WHERE speaker != ''")
-        ]
+    def speakers(self, *, shared: bool) -> list[str]:
+        """Return all who ever spoke, or those of whom everybody may know."""
+        sql = "SELECT DISTINCT speaker FROM chunks WHERE speaker != '' AND private <= ?"
+        return [row[0] for row in self._database.rows(sql, (0 if shared else 1,))]
 
     def count(self) -> tuple[int, int]:
         """Return how many places and chunks there are."""

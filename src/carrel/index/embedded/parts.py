@@ -60,7 +60,7 @@ class OpenIndex:
         self._words: Words | None = None
         self._vectors: Vectors | None = None
         self._borrowed: Path | None = None
-        self._speakers: list[str] | None = None
+        self._speakers: dict[bool, list[str]] = {}
         self._masks: dict[Filter, Sequence[int] | None] = {}
         self._is_checked = False
 
@@ -93,7 +93,8 @@ class OpenIndex:
                 self._words.reload()
         if state.vectors != self._state.vectors:
             self._vectors = None
-        self._state, self._speakers = state, None
+        self._state = state
+        self._speakers.clear()
         self._masks.clear()
 
     def _find_words(self, state: State) -> Words | None:
@@ -101,24 +102,27 @@ class OpenIndex:
         path = self._words_path(state)
         if path is None or (path / WORDS_FILE).exists():
             return Words(path)
-        if self.catalog.count()[1] and not self.catalog.waiting("words"):
-            raise WordsUnavailable("it is gone")
+        if self.catalog.count()[1]:
+            raise WordsUnavailable("it is being made" if self.catalog.waiting("words") else "it is gone")
         return None
 
-    def parts(self, *, with_vectors: bool) -> Parts:
-        """Return what can answer; the trouble with what cannot is noted."""
+    def parts(self, *, with_vectors: bool, shared: bool) -> Parts:
+        """Return what can answer; the trouble with what cannot is noted.
+
+        For others than the owner, nothing but what everybody may know of tells who speaks.
+        """
         vectors: Vectors | None = None
         if with_vectors and self._embedder is not None and self._state.embedder == self._embedder.name:
             with self._noting("vectors"):
                 vectors = self.need_vectors()
-        if self._speakers is None:
-            self._speakers = self.catalog.speakers()
+        if shared not in self._speakers:
+            self._speakers[shared] = self.catalog.speakers(shared=shared)
         return Parts(
             catalog=self.catalog,
             words=self._words,
             vectors=vectors,
             embedder=self._embedder,
-            speakers=self._speakers,
+            speakers=self._speakers[shared],
             allowed=self._allowed,
         )
 
@@ -160,6 +164,10 @@ class OpenIndex:
         """Have the parts looked at closely before they are written to again: one of them failed."""
         self._is_checked = False
         self._words = None
+
+    def renew_words(self) -> None:
+        """Have the words begun anew, under a name that nothing of what went wrong has."""
+        self._begin_anew("words")
 
     def need_words(self) -> Words:
         """Return the words, of which others are told as unavailable when they cannot be opened."""

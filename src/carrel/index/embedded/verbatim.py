@@ -36,7 +36,8 @@ def find_verbatim(catalog: Catalog, query: Query, limit: int) -> Found:
 def _texts(catalog: Catalog, query: Query, groups: list[list[Stored]]) -> Iterator[tuple[str, str]]:
     """Yield each document and each turn as a text, with its number among the groups as its name."""
     for _, chunks in groupby(
-        select(catalog, query.within), key=lambda each: (each.place, each.chunk.message_id)
+        select(catalog, query.within),
+        key=lambda each: (each.place, each.chunk.line if each.chunk.session else 0),
     ):
         group = list(chunks)
         groups.append(group)

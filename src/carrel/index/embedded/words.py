@@ -46,6 +46,12 @@ class WordsUnavailable(Unavailable):
         )
 
 
+class WordsInTheWay(WordsUnavailable):
+    """A writer that was killed has left a file where the next one is to be; the words are begun anew."""
+
+    code = "words_in_the_way"
+
+
 class Candidates(Struct, frozen=True):
     """Chunks, best first: ids, scores, where they stand, and a number for who spoke; field by field."""
 
@@ -319,7 +325,8 @@ def _guarded() -> Generator[None]:
     try:
         yield
     except (ValueError, OSError) as error:
-        raise WordsUnavailable(error) from error
+        is_in_the_way = "FileAlreadyExists" in str(error)
+        raise (WordsInTheWay if is_in_the_way else WordsUnavailable)(error) from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # it is no Exception, and has no other name
             raise
