@@ -8,7 +8,22 @@ from carrel.index.chunking import LONGEST, chunk_document
 
 LINES = st.one_of(
     st.sampled_from(
-        ["", "# One", "## Two", "- a", "  b", "1. c", "```", "~~~~", "---", "text", "\ttab", "> q"]
+        [
+            "",
+            " ",
+            "\x85",
+            "# One",
+            "## Two",
+            "- a",
+            "  b",
+            "1. c",
+            "```",
+            "~~~~",
+            "---",
+            "text",
+            "\ttab",
+            "> q",
+        ]
     ),
     st.text(st.characters(blacklist_characters="\n\r"), max_size=40),
 )

@@ -67,6 +67,7 @@ def chunk_document(place: Place, text: str) -> list[Chunk]:
         replace(common, headings=path, line=piece.line, end_line=piece.end_line, text=piece.text)
         for path, first, last in parts
         for piece in _packed(
+            lines,
             _blocks(lines, first, last, is_markdown=is_markdown, heading=bool(path)),
             itemised=place.tier in _ITEMISED,
         )
@@ -81,7 +82,7 @@ def chunk_turn(place: Place, turn: Turn) -> list[Chunk]:
         pieces = [_Piece(text, 1, 1)] if text.strip() else []
     else:
         lines = text.split("\n")
-        pieces = _packed(_blocks(lines, 1, len(lines), is_markdown=True), itemised=False)
+        pieces = _packed(lines, _blocks(lines, 1, len(lines), is_markdown=True), itemised=False)
     return [
         Chunk(
             path=place.path,
@@ -154,13 +155,13 @@ def _piece(lines: Sequence[str], first: int, last: int, *, is_item: bool) -> _Pi
     return _Piece("\n".join(lines[first - 1 : last]), first, last, is_item)
 
 
-def _packed(blocks: Iterable[_Piece], *, itemised: bool) -> Iterator[_Piece]:
-    """Join what stands together up to a full chunk, and part what is too long."""
+def _packed(lines: Sequence[str], blocks: Iterable[_Piece], *, itemised: bool) -> Iterator[_Piece]:
+    """Join what stands together up to a full chunk, with what is between, and part what is too long."""
     held: _Piece | None = None
     for block in blocks:
         if held is not None and _may_join(held, block, itemised=itemised):
-            gap = "\n" * (block.line - held.end_line)
-            held = _Piece(f"{held.text}{gap}{block.text}", held.line, block.end_line, block.is_item)
+            text = "\n".join(lines[held.line - 1 : block.end_line])
+            held = _Piece(text, held.line, block.end_line, block.is_item)
             continue
         if held is not None:
             yield from _parted(held)
