@@ -17,7 +17,7 @@ from carrel.errors import CarrelError, NotFound, Unavailable
 from carrel.findings import Finding
 from carrel.records.audit import Audit
 from carrel.runtime.callbacks import Callbacks, CompactionBegins
-from carrel.runtime.model import Model, Reply, Request, Spend
+from carrel.runtime.model import OFFLINE, Model, Reply, Request, Spend
 from carrel.sessions.message import Message
 from carrel.sessions.placed import Placed
 from carrel.sessions.store import Sessions
@@ -27,17 +27,17 @@ from carrel.workspace.scope import Scope
 KEPT_TOKENS = 4_000
 """What stays word for word, at most, beside the last turn, where somebody asks for a compaction."""
 
+LEAST_SENSE = 20
+"""Characters without which a summary means nothing."""
 
 STEPS = ("read", "flush", "summary", "log", "derived")
 """What a compaction does, in this order; `Compactor.step` hears `before:` and `after:` each."""
 
-OFFLINE = "offline"
 SUMMARY_SECONDS = 120.0
 COOL_DOWN = timedelta(minutes=10)
 _MOST_REMEMBERED = 256
 _LONGEST_NAME = 120
 _LONGEST_ANSWER = 32_000
-_LEAST_SENSE = 20
 _FAILED, _DONE = "compaction_failed", "compacted"
 
 Summarise = Callable[[Sequence[Message], str], str]
@@ -301,7 +301,7 @@ class Compactor(Struct, frozen=True, kw_only=True):
         """Return what will be true of a summary, secrets taken out; one that saves nothing is refused."""
         text = self.sessions.screened(summary.strip())
         after = self.count(text)
-        if len(text) < _LEAST_SENSE:
+        if len(text) < LEAST_SENSE:
             raise BadSummary("is empty or too short to mean anything")
         if after >= draft.tokens:
             raise BadSummary(f"has {after:,} tokens and stands for {draft.tokens:,}")

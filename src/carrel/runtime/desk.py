@@ -27,7 +27,7 @@ from carrel.sessions.turn import Said, said
 from carrel.tools.registry import Registry
 from carrel.workspace.scope import Scope
 
-Summarise = Callable[[int], Awaitable[tuple[Finding, ...]]]
+Summarising = Callable[[int], Awaitable[tuple[Finding, ...]]]
 """Has a model compact the session until so many tokens stay word for word; returns what is to be said."""
 
 
@@ -69,7 +69,7 @@ class SessionDesk(Struct, frozen=True, kw_only=True):
     """Stores a result that is too large for the window."""
     allowing: Callable[[], tuple[Finding, ...]] = tuple
     """Refuses a call that would go beyond a cap on spending."""
-    summarising: Summarise | None = None
+    summarising: Summarising | None = None
     noticed: Noticed = field(default_factory=Noticed)
 
     @property

@@ -9,7 +9,10 @@ from carrel.errors import UsageError
 from carrel.sessions.message import Message, ToolCall
 from carrel.tools.registry import ToolSpec
 
-__all__ = ["ContextTooLong", "Finish", "Model", "Outcome", "Reply", "Request", "Spend", "ToolSpec"]
+__all__ = ["OFFLINE", "ContextTooLong", "Finish", "Model", "Outcome", "Reply", "Request", "Spend", "ToolSpec"]
+
+OFFLINE = "offline"
+"""The name of the model that is always there, and of the rules that it goes by."""
 
 Finish = Literal["stop", "tools", "length", "cancelled", "error"]
 """Why a model stopped speaking."""

@@ -4,15 +4,11 @@ from collections.abc import AsyncIterator, Mapping
 
 from msgspec import Struct
 
-from carrel.runtime.model import Model, Reply, Request
+from carrel.runtime.model import OFFLINE, Model, Reply, Request
 from carrel.runtime.providers import open_model
 from carrel.runtime.providers.errors import UnknownModel
 
-__all__ = ["NAMES", "OFFLINE", "Paced", "UnknownModel", "pick_model"]
-
-OFFLINE = "offline"
-NAMES = (OFFLINE,)
-"""The models that are always there; those of providers are `provider:model`."""
+__all__ = ["OFFLINE", "Paced", "UnknownModel", "pick_model"]
 
 
 class Paced(Struct, frozen=True):

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from carrel import plainjson
 from carrel.context.calls import arguments_text, to_plain
 from carrel.context.render import printable_surrogates
+from carrel.runtime.compact import LEAST_SENSE
 from carrel.runtime.history import SUMMARY
 from carrel.runtime.model import Reply, Request
 from carrel.runtime.offline.sources import parts
@@ -28,7 +29,6 @@ SUMMARY_CHARACTERS = 8_000
 KEPT_HEADING = "Kept word for word"
 """What a model left out of the names and numbers stands below this."""
 
-LEAST_SENSE = 20
 _MOST_SENSE = 200
 _SENSE_SHARE = 200  # a summary has at least a character for so many, up to the above
 _COVERAGE = 0.8
