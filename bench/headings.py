@@ -6,7 +6,7 @@ below it. Plain BM25 over the same chunks stands beside; constants that fit conv
 
 import random
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -42,7 +42,10 @@ class Documents:
     def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
 
-    def places(self, only: Collection[str] | None = None) -> Iterator[Place]:
+    def places(
+        self, only: Collection[str] | None = None, stamps: Mapping[str, str] | None = None
+    ) -> Iterator[Place]:
+        del stamps  # nothing here costs much to tell
         return (Place(path=path, tier="document") for path in self.texts if only is None or path in only)
 
     def text(self, place: Place) -> str | None:

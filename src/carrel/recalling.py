@@ -1,6 +1,6 @@
 """Recall before a call: what the message finds in files and sessions, and the model does not read yet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from carrel.index import Filter, Query
 from carrel.index.query import plan
 from carrel.runtime.recall import MORE, Known, choose, known_from
 from carrel.searching import Searching
+from carrel.sessions.placed import Placed
 from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
 
@@ -35,10 +36,16 @@ def with_recall(
         least=LEAST,
     )
     try:
-        found = searching.find(query, scope=inputs.scope, session=inputs.session)
+        shown = _shown(inputs, sessions)
+        found = searching.find(
+            query,
+            scope=inputs.scope,
+            session=inputs.session,
+            reads_from=shown[0].number if shown else None,
+        )
         if not found.hits:
             return replace(inputs, noticed=found.findings)
-        known = _known(shelf, inputs, sessions)
+        known = _known(shelf, inputs, [each.entry.message_id for each in shown])
     except CarrelError as error:
         finding = Finding(code=error.code, message=f"Nothing is recalled: {error.message}", hint=error.hint)
         return replace(inputs, noticed=(finding,))
@@ -54,10 +61,10 @@ def _asks_for_something(text: str) -> bool:
     return bool(asked.words or asked.grams or asked.phrases)
 
 
-def _known(shelf: Shelf, inputs: Inputs, sessions: Callable[[], Sessions]) -> Known:
-    """Return what the call has without recall."""
+def _known(shelf: Shelf, inputs: Inputs, shown: Sequence[str]) -> Known:
+    """Return what the call has without recall; `shown` are the ids of messages that are in it."""
     now = shelf.assembler.assemble(inputs)
-    return known_from(now, inputs.session, _shown(inputs, sessions), sent=_frozen(shelf, inputs) or now)
+    return known_from(now, inputs.session, shown, sent=_frozen(shelf, inputs) or now)
 
 
 def _frozen(shelf: Shelf, inputs: Inputs) -> Assembly | None:
@@ -70,9 +77,9 @@ def _frozen(shelf: Shelf, inputs: Inputs) -> Assembly | None:
     return None
 
 
-def _shown(inputs: Inputs, sessions: Callable[[], Sessions]) -> list[str]:
-    """Return the ids of the messages that are in the call as they were said."""
+def _shown(inputs: Inputs, sessions: Callable[[], Sessions]) -> Sequence[Placed]:
+    """Return the messages that are in the call as they were said: all from one on, as far as may be seen."""
     if inputs.session is None:
-        return []
+        return ()
     _, placed = sessions().seen(inputs.session, scope=inputs.scope)
-    return [each.entry.message_id for each in placed]
+    return placed

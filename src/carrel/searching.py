@@ -1,25 +1,31 @@
 """Search over a workspace, put together: loaded by the first that looks for something."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
+from hashlib import sha256
 from importlib.util import find_spec
 from time import monotonic
 
 from msgspec.structs import replace
 
-from carrel.errors import CarrelError
+from carrel.context.select import find_identity
+from carrel.errors import CarrelError, UsageError
+from carrel.files import show
 from carrel.findings import Finding
-from carrel.index import Found, Hit, Index, Pointers, Progress, Query, Status, SyncReport
+from carrel.index import MODES, Found, Hit, Index, Pointers, Progress, Query, Status, Stop, SyncReport
 from carrel.index.embed import Embedder, EmbedderChoice, open_embedder
 from carrel.index.embedded import EmbeddedIndex
 from carrel.index.fuse.profiles import detect
 from carrel.opening import Places, time_zone
+from carrel.runtime.beside import Beside
 from carrel.runtime.leads import Leads
-from carrel.runtime.library import Library, Noted
+from carrel.runtime.library import Lengths, Library
 from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
-from carrel.workspace.ignore import find_rules
-from carrel.workspace.scope import Scope
+from carrel.workspace.document import Reading
+from carrel.workspace.ignore import IGNORE_FILE, find_rules
+from carrel.workspace.scope import Scope, privacy_of
 
 FRESH = 5.0
 """Seconds for which the files of a large workspace are taken to be as they were."""
@@ -27,8 +33,29 @@ FRESH = 5.0
 LARGE = 1_000
 """Files and sessions from which on a workspace is not looked over before every search."""
 
+PATIENCE = 1.0
+"""Seconds for which a search waits for vectors that are being made; words answer alone after that."""
+
+FEW = 256
+"""Chunks whose vectors are waited for also where others were begun before."""
+
+CLOSING = 2.0
+"""Seconds for which closing waits for what is done beside; what is left over is done another time."""
+
 TIERS = ("journal", "profile", "graph", "procedure", "document", "knowledge")
 """The tiers of files; what was said in sessions is the other."""
+
+
+class UnknownMode(UsageError):
+    """There is no such way to look for something."""
+
+    code = "unknown_mode"
+
+    def __init__(self, mode: object) -> None:
+        super().__init__(
+            f"There is no mode of search called '{show(str(mode)[:80])}'.",
+            hint=f"The modes are {', '.join(MODES)}.",
+        )
 
 
 class Searching:
@@ -47,9 +74,11 @@ class Searching:
         self._environ = environ
         self._sessions = sessions
         self._noticed: tuple[Finding, ...] = ()
-        self._noted = Noted({}, {})
+        self._lengths: Lengths = {}
         self._graph = Leads()
         self._fresh_until = 0.0
+        self._said: set[str] = set()
+        self._beside = Beside(self._catch_up, "carrel-index", patience=CLOSING)
 
     @cached_property
     def index(self) -> Index:
@@ -58,50 +87,78 @@ class Searching:
         folder = self._places.cache / "index"
         return EmbeddedIndex(folder, embedder=self._embedder(), inside=self._places.inside)
 
-    @property
-    def _library(self) -> Library:
-        """All that can be searched, by what is private and what is ignored now."""
-        shelf = self._shelf
-        sessions = self._sessions()
+    def _library(self, enough: Mapping[str, int] | None = None) -> Library:
+        """Return all that can be searched, by what is private and what is ignored now."""
+        shelf, sessions = self._shelf, self._sessions()
+        reading = shelf.assembler.ground.documents.reading()
+        names = self._names(reading)
         return Library(
             files=shelf.files,
             layout=shelf.layout,
             view=shelf.eyes(Scope.SHARED),
-            ignored=find_rules(shelf.assembler.ground.documents.reading()),
+            ignored=find_rules(reading),
             sessions=sessions,
-            names={each.places.agent: each.places.agent for each in sessions},
-            noted=self._noted,
+            names=names,
+            lengths=self._lengths,
+            rules=_digest(repr(shelf.layout), *sorted(names), *_ignoring(reading)),
+            enough=enough or {},
         )
 
+    def _names(self, reading: Reading) -> dict[str, str]:
+        """Return what each agent is called where it speaks: as configured, else as its identity says.
+
+        A name that is not for everybody's eyes is not used: who spoke is told to everybody who hears of it.
+        """
+        shelf = self._shelf
+        hidden_by = privacy_of(shelf.layout, reading)
+        found = find_identity(reading, shelf.layout, hidden_by).name
+        agents = {agent.id: agent for agent in (*shelf.config.settings.agents, shelf.agent)}
+        own = [each.places.agent for each in self._sessions()]
+        return {agent: agents[agent].display_name or found or agent for agent in own}
+
     def sync(self, *, progress: Progress | None = None) -> SyncReport:
-        """Make the index match the files and the sessions."""
-        return self._looked_over(self.index.sync(self._library, progress=progress))
+        """Make the index match the files and the sessions, vectors included."""
+        return self._looked_over(self.index.sync(self._library(), progress=progress))
 
     def rebuild(self, *, progress: Progress | None = None) -> SyncReport:
         """Make the index anew."""
-        return self._looked_over(self.index.rebuild(self._library, progress=progress))
+        return self._looked_over(self.index.rebuild(self._library(), progress=progress))
 
     def status(self) -> Status:
         """Return how the index is."""
         return self.index.status()
 
-    def find(self, query: Query, *, scope: Scope, session: str | None = None) -> Found:
+    def find(
+        self, query: Query, *, scope: Scope, session: str | None = None, reads_from: int | None = None
+    ) -> Found:
         """Return what answers a query, as far as this listener may know of it.
 
         Others than the owner are shown files that everybody may see, and what was said before them in the
-        session that they take part in.
+        session that they take part in. Who `reads_from` a number of the agent's session on anyway need not
+        wait until that is searched, too.
         """
-        is_sure = self._refresh(session)
-        query = replace(query, by_ranks=self._is_by_ranks, boosts=self._boosts(query))
-        found = self._ask(query, scope, session)
-        if not is_sure and self._is_outdated(found, scope):
-            self.sync()
-            found = self._ask(query, scope, session)
+        query = self._settled(query)
+        library = self._library(self._enough(session, reads_from))
+        is_sure = self._refresh(library, query, session)
+        found = self._ask(library, query, scope, session)
+        if not is_sure and self._is_outdated(library, found, scope):
+            self._update(library, query)
+            found = self._ask(library, query, scope, session)
         return self._told(found)
 
-    def _ask(self, query: Query, scope: Scope, session: str | None) -> Found:
+    def follow(self, session: str) -> None:
+        """Take in what was said in a session of the agent, beside all else, if the index is in use."""
+        if "index" in vars(self):
+            self._said.add(self._sessions()[0].places.log(session))
+            self._beside.begin()
+
+    def wait(self) -> None:
+        """Wait until what is done beside is done."""
+        self._beside.wait()
+
+    def _ask(self, library: Library, query: Query, scope: Scope, session: str | None) -> Found:
         if scope is Scope.MAIN:
-            return self.index.search(query, self._leads(query))
+            return self.index.search(query, self._leads(library, query))
         asked = _open(query, session, self._shelf.agent.id)
         found = _joined([self.index.search(each) for each in asked], query.limit)
         # What each list said depends on all that was indexed, and would tell of what is private.
@@ -111,52 +168,78 @@ class Searching:
         """Have everything looked over before the next search: something was written."""
         self._fresh_until = 0.0
 
-    def _leads(self, query: Query) -> tuple[Pointers, ...]:
+    def _leads(self, library: Library, query: Query) -> tuple[Pointers, ...]:
         """Return what the entities in a query lead to; their pages are the owner's."""
         if query.mode not in ("hybrid", "lexical"):
             return ()
-        shelf, library = self._shelf, self._library
+        shelf = self._shelf
         today = shelf.config.clock.now().astimezone(time_zone(shelf.config.settings.time_zone)).date()
         return self._graph.find(
             shelf.files, shelf.layout.home, query.text, today, lambda entry: not library.ignored(entry.path)
         )
 
-    @property
-    def _is_by_ranks(self) -> bool:
-        given = self._shelf.config.settings.search.fusion
-        return (given or self._shelf.layout.fusion) == "ranks"
-
-    def _boosts(self, query: Query) -> Mapping[str, float]:
-        """Return what tiers count by what kind of question it is, where lists are fused by ranks."""
-        return detect(query.text).tiers if self._is_by_ranks else {}
+    def _settled(self, query: Query) -> Query:
+        """Return a query with paths as places have them, and how its lists and tiers count."""
+        if query.mode not in MODES:
+            raise UnknownMode(query.mode)
+        paths = {path: _spelled(path) for path in query.within.paths}
+        has_root = any(given and not path for given, path in paths.items())
+        within = replace(query.within, paths=() if has_root else tuple(paths.values()))
+        given = self._shelf.config.settings.search.fusion or self._shelf.layout.fusion
+        by_ranks = given == "ranks"
+        boosts: Mapping[str, float] = detect(query.text).tiers if by_ranks else {}
+        return replace(query, within=within, by_ranks=by_ranks, boosts=boosts)
 
     def close(self) -> None:
         """Let go of the index."""
+        self._beside.close()
         if (index := vars(self).pop("index", None)) is not None:
             index.close()
 
-    def _refresh(self, session: str | None) -> bool:
+    def _enough(self, session: str | None, reads_from: int | None) -> dict[str, int]:
+        """Return how many entries of a session's log are enough for one who reads from a number on."""
+        if session is None or reads_from is None:
+            return {}
+        return {self._sessions()[0].places.log(session): reads_from - 1}
+
+    def _refresh(self, library: Library, query: Query, session: str | None) -> bool:
         """Bring the index up to date, of a large one the session that goes on; tell whether all of it is."""
         if monotonic() >= self._fresh_until:
-            self.sync()
+            self._update(library, query)
             return True
-        if paths := [
-            each.places.log(session) for each in self._sessions() if session and each.exists(session)
-        ]:
-            self.index.sync(self._library, only=paths)
+        having = [each for each in library.sessions if session and each.exists(session)]
+        if session and having:
+            self._update(library, query, only=[each.places.log(session) for each in having])
         return False
+
+    def _update(self, library: Library, query: Query, *, only: Sequence[str] | None = None) -> None:
+        """Take in what changed, and have vectors made beside; those that are soon there are waited for."""
+        report = self.index.sync(library, only=only, stop=lambda: True)
+        if only is None:
+            self._looked_over(report)
+        if not report.waiting:
+            return
+        is_idle = self._beside.begin()
+        if query.mode in ("hybrid", "vector") and (is_idle or report.waiting <= FEW):
+            self._beside.wait(PATIENCE)
+
+    def _catch_up(self, stop: Stop) -> None:
+        """Take in what was said, and make the vectors that are due; what is left a search does, or says."""
+        said = [self._said.pop() for _ in range(len(self._said))]
+        index: Index | None = vars(self).get("index")
+        if index is not None:
+            with suppress(CarrelError):
+                index.sync(self._library(), only=said, stop=stop)
 
     def _looked_over(self, report: SyncReport) -> SyncReport:
         is_large = self.index.status().places > LARGE
         self._fresh_until = monotonic() + FRESH if is_large else 0.0
         return report
 
-    def _is_outdated(self, found: Found, scope: Scope) -> bool:
+    def _is_outdated(self, library: Library, found: Found, scope: Scope) -> bool:
         """Tell whether a hit is of a file that is gone by now, or that this listener may no longer see."""
         paths = {hit.chunk.path for hit in found.hits}
-        places = self._library.places(paths)
-        seen = {place.path for place in places if scope is Scope.MAIN or not place.private}
-        return paths != seen
+        return paths != library.seen(paths, scope)
 
     def _told(self, found: Found) -> Found:
         if not self._noticed:
@@ -218,3 +301,17 @@ def _joined(lists: Sequence[Found], limit: int) -> Found:
 def _all_hits(lists: Sequence[Found]) -> Iterator[Hit]:
     for found in lists:
         yield from found.hits
+
+
+def _spelled(path: str) -> str:
+    """Return a path without what may stand in it and says nothing: ./ at its beginning, / at its end."""
+    return "/".join(name for name in path.split("/") if name not in ("", "."))
+
+
+def _ignoring(reading: Reading) -> tuple[str, str]:
+    document = reading.document(IGNORE_FILE)
+    return (document.verbatim, document.problem or "") if document else ("", "")
+
+
+def _digest(*texts: str) -> str:
+    return sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -5,18 +5,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.stubs.indexed import Meanings, Shelf
+from tests.stubs.indexed import Shelf
 
 from carrel.errors import Unavailable
-from carrel.index import Filter, Index, Pointer, Pointers, Query
+from carrel.index import Filter, Index, Pointer, Pointers, Query, Text, Unsearched
 from carrel.index.embedded import EmbeddedIndex
 from carrel.index.literal.needles import BadPattern
+from carrel.testing import HashingEmbedder, PlainIndex
 
 INDEXES: dict[str, Callable[[Path], Index]] = {
     "embedded-memory": lambda _: EmbeddedIndex(None),
     "embedded-folder": lambda root: EmbeddedIndex(root / "index"),
-    "embedded-vectors": lambda root: EmbeddedIndex(root / "index", embedder=Meanings()),
-    "embedded-memory-vectors": lambda _: EmbeddedIndex(None, embedder=Meanings()),
+    "embedded-vectors": lambda root: EmbeddedIndex(root / "index", embedder=HashingEmbedder()),
+    "embedded-memory-vectors": lambda _: EmbeddedIndex(None, embedder=HashingEmbedder()),
+    "plain": lambda _: PlainIndex(),
 }
 MODES = ("hybrid", "lexical", "vector", "literal", "regex")
 HOSTILE = [
@@ -127,6 +129,30 @@ def test_what_is_gone_is_not_found(index: Index, shelf: Shelf) -> None:
     assert paths(index, "tea coffee", mode="lexical") == []
 
 
+def test_what_cannot_be_searched_is_told_of_until_it_can(index: Index, shelf: Shelf) -> None:
+    shelf.documents |= {"a.png": Text(lack="not_text"), "b.md": Text(text="An octopus.", private=True)}
+    shelf.places_of["c.iso"] = {"lack": "too_large"}
+    shelf.documents["c.iso"] = "never read"
+    report = index.sync(shelf)
+    told = {"not_text": Unsearched(1, ("a.png",)), "too_large": Unsearched(1, ("c.iso",))}
+    assert (report.unsearched, report.changed, report.waiting) == (told, 8, 0)
+    assert index.status().unsearched == told
+    assert paths(index, "octopus", mode="lexical") == ["b.md"]
+    assert paths(index, "octopus", mode="lexical", within=Filter(shared=True)) == []
+    shelf.documents["a.png"] = "It is text after all."
+    del shelf.documents["c.iso"]
+    assert index.sync(shelf).unsearched == {}
+
+
+def test_words_are_found_although_vectors_are_left_for_later(index: Index, shelf: Shelf) -> None:
+    report = index.sync(shelf, stop=lambda: True)
+    found = index.search(Query(text="promote a build"))
+    assert found.hits[0].chunk.path == "docs/deploy.md"
+    assert found.degraded == bool(report.waiting)
+    assert index.sync(shelf).waiting == 0
+    assert not index.search(Query(text="promote a build")).degraded
+
+
 @pytest.mark.parametrize("typed", ["gpt-4o", "src/lib/api.ts", "ERR_TIMED_OUT", '"default is gpt"', "api.ts"])
 def test_what_is_typed_with_signs_is_found_as_it_stands(index: Index, shelf: Shelf, typed: str) -> None:
     shelf.documents["other.md"] = "gpt 4 api out timed lib src err o is the default of ts. " * 5
@@ -153,6 +179,53 @@ def test_other_languages_and_scripts_are_found(index: Index, text: str, asked: s
     hits = index.search(Query(text=asked, mode="lexical")).hits
     assert [hit.chunk.path for hit in hits] == ["a.md"]
     assert hits[0].ranges
+
+
+LANGUAGES = {
+    "de.md": ("Der Server wurde gestern neu gestartet und die Datenbanken sind nicht mehr da.", "Datenbank"),
+    "es.md": ("Los servidores se cayeron y no hay copias de la base de datos para ellos.", "servidor"),
+    "fr.md": ("Les serveurs ne sont plus dans la salle et nous avons perdu les sauvegardes.", "sauvegarde"),
+    "it.md": ("I server sono caduti e non ci sono copie della base di dati per gli utenti.", "copia"),
+    "nl.md": (
+        "De servers zijn gisteren opnieuw gestart en het is niet de eerste keer dat dit gebeurt.",
+        "server",
+    ),
+    "sv.md": ("Servrarna startades om och det är inte första gången som det händer för oss.", "servrar"),
+    "ru.md": ("Мы вчера перезапустили серверы, и теперь всё работает.", "сервер"),
+    "en.md": ("The servers were restarted and the backups of our databases are gone.", "backup"),
+}
+
+
+def test_many_languages_in_one_place_are_found_and_shown(index: Index) -> None:
+    index.sync(Shelf({path: text for path, (text, _) in LANGUAGES.items()}))
+    for path, (_, asked) in LANGUAGES.items():
+        found = {hit.chunk.path: hit for hit in index.search(Query(text=asked, mode="lexical")).hits}
+        assert path in found
+        assert found[path].ranges, path
+
+
+def test_stop_words_alone_are_found_as_they_are_typed_whatever_languages_there_are(index: Index) -> None:
+    index.sync(Shelf({"en.md": "To be or not to be, that is the question.", "x.md": "Nothing of the kind."}))
+    assert paths(index, "to be or not to be", mode="lexical") == ["en.md"]
+    index.sync(
+        Shelf({**{path: text for path, (text, _) in LANGUAGES.items()}, "en.md": "To be or not to be."})
+    )
+    hits = index.search(Query(text="to be or not to be", mode="lexical")).hits
+    assert hits[0].chunk.path == "en.md"
+    assert hits[0].ranges
+
+
+@pytest.mark.parametrize("asked", ["京", "東京", "タ"])
+def test_characters_of_scripts_without_words_are_shown_where_they_stand(index: Index, asked: str) -> None:
+    index.sync(Shelf({"a.md": "明日は東京タワーに行きたい。", "b.md": "Something else."}))
+    (hit,) = index.search(Query(text=asked, mode="lexical")).hits
+    assert [hit.chunk.text[start:end] for start, end in hit.ranges] == [asked]
+
+
+def test_where_nothing_has_to_do_with_a_question_nothing_is_shown(index: Index, shelf: Shelf) -> None:
+    index.sync(shelf)
+    assert paths(index, "zebra") == []
+    assert paths(index, "billing")
 
 
 FILTERS = [

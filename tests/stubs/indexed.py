@@ -1,10 +1,7 @@
 """What indexes are made from in tests: documents and sessions that change at will, and vectors by rule."""
 
-from zlib import crc32
-
-import numpy as np
-
 from carrel.index import Place, Turn
+from carrel.testing import HashingEmbedder
 
 
 class Shelf:
@@ -33,7 +30,7 @@ class Shelf:
                 )
             )
 
-    def places(self, only=None):
+    def places(self, only=None, stamps=None):  # noqa: ARG002 - all is told of each, which costs nothing here
         for path in self.documents:
             if only is None or path in only:
                 fields = {"tier": "document", **self.places_of.get(path, {})}
@@ -59,14 +56,11 @@ class Shelf:
         return [turn for turn in self.sessions[place.session] if turn.number >= first]
 
 
-class Meanings:
-    """An embedder for which two words mean the same when they begin alike; it can be made to fail."""
-
-    dimensions = 64
-    leading = 0
+class Meanings(HashingEmbedder):
+    """An embedder that tells what it was asked for, and can be made to fail."""
 
     def __init__(self, name="meanings", broken=None):
-        self.name = name
+        super().__init__(name=name)
         self.broken = broken
         self.embedded = []
 
@@ -74,16 +68,9 @@ class Meanings:
         if self.broken is not None:
             raise self.broken
         self.embedded += texts
-        return np.stack([self._vector(text) for text in texts])
+        return super().embed(texts)
 
-    def embed_query(self, text, weigh=None):  # noqa: ARG002 - every word weighs the same here
+    def embed_query(self, text, weigh=None):
         if self.broken is not None:
             raise self.broken
-        return self._vector(text)
-
-    def _vector(self, text):
-        made = np.zeros(self.dimensions, np.float32)
-        for word in text.lower().split():
-            made[crc32(word[:4].encode("utf-8", "replace")) % self.dimensions] += 1
-        length = float(np.linalg.norm(made))
-        return made / length if length else made
+        return super().embed_query(text, weigh)

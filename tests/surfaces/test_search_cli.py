@@ -458,7 +458,9 @@ def test_what_one_process_writes_another_finds(shelf, cli, process):
         assert paths(process("-C", shelf, "search", "pelican", "--json").document) == ["new.md"]
 
 
-def test_what_is_ignored_later_is_not_found_from_then_on(shelf, cli):
+@pytest.mark.parametrize("settled", [2_000_000_000, -(10**15)], ids=["new", "settled"])
+def test_what_is_ignored_later_is_not_found_from_then_on(shelf, cli, settled, monkeypatch):
+    monkeypatch.setattr("carrel.runtime.library.SETTLED_NS", settled)
     shelf.put({"drafts/a.md": "The walrus sleeps.\n"})
     with Workspace.open(shelf, environ=dict(os.environ)) as workspace:
         assert workspace.search("walrus").hits
@@ -466,6 +468,114 @@ def test_what_is_ignored_later_is_not_found_from_then_on(shelf, cli):
         assert workspace.search("walrus").hits == ()
         (shelf / ".carrelignore").unlink()
         assert workspace.search("walrus").hits
+
+
+def test_what_becomes_private_later_is_hidden_from_then_on(shelf, cli, monkeypatch):
+    monkeypatch.setattr("carrel.runtime.library.SETTLED_NS", -(10**15))
+    shelf.put({"plan.md": "The walrus sleeps.\n", "notes/plan.txt": "The walrus eats.\n"})
+
+    def seen():
+        with Workspace.open(shelf, environ=dict(os.environ)) as workspace:
+            found = [workspace.search("walrus", scope=scope).hits for scope in ("main", "shared")]
+        return [sorted(hit.chunk.path for hit in hits) for hits in found]
+
+    assert seen() == [["notes/plan.txt", "plan.md"]] * 2
+    shelf.put({"notes/plan.txt": "<!-- scope: private -->\nThe walrus eats.\n"})
+    assert seen() == [["notes/plan.txt", "plan.md"], ["plan.md"]]
+    shelf.put({"carrel.yaml": "agents: [{id: kate, transcriptsDir: notes}]\n"})
+    shelf.put({"notes/plan.txt": "The walrus eats.\n"})
+    (shelf / "plan.md").rename(shelf / "USER.md")
+    assert seen()[1] == []
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        ({"carrel.yaml": "agents: [{id: bot7, displayName: Aria Winter}]\n"}, "Aria Winter"),
+        ({"carrel.yaml": "agents: [{id: bot7}]\n", "IDENTITY.md": "- **Name:** Aria\n"}, "Aria"),
+        ({"carrel.yaml": "agents: [{id: bot7}]\n", "IDENTITY.md": "- **Name:** (your name)\n"}, "bot7"),
+        (
+            {"carrel.yaml": "agents: [{id: bot7}]\n", "IDENTITY.md": "<!-- scope: private -->\nName: Eve\n"},
+            "bot7",
+        ),
+    ],
+)
+def test_an_agent_speaks_by_its_name_and_counts_more_where_it_is_named(cli, shelf, files, name):
+    (shelf / "IDENTITY.md").unlink()
+    shelf.put(files)
+    with Workspace.open(shelf, environ=dict(os.environ)) as workspace:
+        for session, role in (("s1", "user"), ("s2", "assistant")):
+            workspace.record(session, [{"role": role, "content": "Hiking in the mountains is fine."}])
+        asked = workspace.search(f"What does {name.split()[0]} say of hiking in the mountains?")
+        assert [hit.chunk.speaker for hit in asked.hits[:2]] == [name, "user"]
+        others = workspace.search("What does anybody say of hiking in the mountains?", scope="main")
+        assert [hit.chunk.speaker for hit in others.hits[:2]] == ["user", name]
+
+
+def test_what_an_agent_is_called_does_not_depend_on_who_looks(cli, shelf):
+    shelf.put({"carrel.yaml": "agents: [{id: kate, displayName: Katharina}, {id: milo}]\n"})
+    for agent in ("kate", "milo"):
+        with Workspace.open(shelf, agent=agent, environ=dict(os.environ)) as workspace:
+            workspace.record(agent, [{"role": "assistant", "content": f"The walrus of {agent} sleeps."}])
+    seen = []
+    for agent in ("kate", "milo"):
+        with Workspace.open(shelf, agent=agent, environ=dict(os.environ)) as workspace:
+            hits = workspace.search("walrus", mode="literal").hits
+            seen.append({hit.chunk.agent: hit.chunk.speaker for hit in hits})
+            assert workspace.searching.sync().changed == 0
+    assert seen == [{"kate": "Katharina", "milo": "Kate"}] * 2
+
+
+@pytest.mark.parametrize("path", ["notes", "./notes", "notes/", "./notes//", "/notes", "notes/./todo.md"])
+def test_a_path_is_the_same_however_it_is_spelled(cli, shelf, path):
+    for mode in ("lexical", "literal"):
+        hits = search(cli, shelf, "harbour", "--path", path, "--mode", mode)["hits"]
+        assert hits
+        assert {hit["path"] for hit in hits} <= {"notes/todo.md", "notes/tagged.md"}
+
+
+@pytest.mark.parametrize("path", [".", "./", "/"])
+def test_the_root_has_everything_in_it(cli, shelf, path):
+    assert search(cli, shelf, "harbour", "--path", path) == search(cli, shelf, "harbour")
+    assert search(cli, shelf, "harbour", "--path", "../notes")["hits"] == []
+
+
+@pytest.mark.parametrize("mode", ["", "fuzzy", "Hybrid", "\x1b[31m", None])
+def test_a_mode_that_there_is_not_is_a_usage_error_with_a_hint(cli, shelf, mode):
+    with Workspace.open(shelf, environ=dict(os.environ)) as workspace, pytest.raises(UsageError) as caught:
+        workspace.search("harbour", mode=mode)
+    assert caught.value.code == "unknown_mode"
+    assert "lexical" in caught.value.hint
+    assert "\x1b" not in caught.value.message
+
+
+def test_what_cannot_be_searched_is_said(cli, shelf):
+    large = "x" * (1024 * 1024 + 1)
+    shelf.put({"a.png": b"\x89PNG\r\n\0", "b.txt": b"\xff\xfe", "large.txt": large, "odd\x1b.bin": b"\0"})
+    report = cli("-C", shelf, "index", "sync", "--json").document
+    expected = {
+        "not_text": {"count": 3, "paths": ["a.png", "b.txt", "odd\x1b.bin"]},
+        "too_large": {"count": 1, "paths": ["large.txt"]},
+    }
+    assert report["unsearched"] == expected
+    assert cli("-C", shelf, "index", "status", "--json").document["unsearched"] == expected
+    for verb in ("sync", "status", "rebuild"):
+        text = cli("-C", shelf, "index", verb).text
+        assert "4 files are not searched: 3 not text, 1 too large\n" in text
+        assert "  not text: a.png, b.txt, odd\\u001b.bin\n" in text
+    (shelf / "large.txt").unlink()
+    assert "too_large" not in cli("-C", shelf, "index", "sync", "--json").document["unsearched"]
+    assert search(cli, shelf, "harbour")["degraded"] is False
+
+
+def test_a_file_that_may_not_be_read_is_said_too(process, shelf):
+    shelf.put({"secret.md": "The walrus sleeps.\n"})
+    (shelf / "secret.md").chmod(0)
+    report = process("-C", shelf, "index", "sync", "--json", privileged=False).document
+    assert report["unsearched"] == {"unreadable": {"count": 1, "paths": ["secret.md"]}}
+    (shelf / "secret.md").chmod(0o644)
+    report = process("-C", shelf, "index", "sync", "--json", privileged=False).document
+    assert (report["changed"], report["unsearched"]) == (1, {})
 
 
 def test_a_session_that_is_gone_is_not_found(shelf, cli):

@@ -12,15 +12,17 @@ from msgspec import Struct
 from carrel.findings import Finding
 from carrel.index.chunk import TIERS, Chunk
 from carrel.index.fuse import Fused
-from carrel.index.source import Place, Source, Turn
+from carrel.index.source import Lack, Place, Source, Text, Turn
 
 __all__ = [
+    "MODES",
     "TIERS",
     "Chunk",
     "Filter",
     "Found",
     "Hit",
     "Index",
+    "Lack",
     "Mode",
     "Place",
     "Pointer",
@@ -29,14 +31,21 @@ __all__ = [
     "Query",
     "Source",
     "Status",
+    "Stop",
     "SyncReport",
+    "Text",
     "Turn",
+    "Unsearched",
 ]
 
 Mode = Literal["hybrid", "lexical", "vector", "literal", "regex"]
+MODES: tuple[Mode, ...] = ("hybrid", "lexical", "vector", "literal", "regex")
 
 Progress = Callable[[int, int], None]
 """Is told how much of how much is done."""
+
+Stop = Callable[[], bool]
+"""Is asked before each batch of vectors whether the rest of them is to be left for later."""
 
 
 class Filter(Struct, frozen=True, kw_only=True):
@@ -119,16 +128,26 @@ class Found(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
+class Unsearched(Struct, frozen=True):
+    """Files that are there and cannot be searched: how many, and the first of their paths."""
+
+    count: int
+    paths: tuple[str, ...]
+
+
 class SyncReport(Struct, frozen=True, kw_only=True):
     """What a sync did: places that were new or changed, that were gone, and chunks written anew.
 
-    What could not be read is `unread`, and is found as it was before.
+    What could not be read is `unread`, and is found as it was before. So many chunks as are `waiting` have no
+    vector yet. What cannot be searched is told of by reason, whether it is new or not.
     """
 
     changed: int = 0
     gone: int = 0
     chunks: int = 0
     unread: tuple[str, ...] = ()
+    waiting: int = 0
+    unsearched: Mapping[str, Unsearched] = {}
     findings: tuple[Finding, ...] = ()
 
 
@@ -141,6 +160,7 @@ class Status(Struct, frozen=True, kw_only=True):
     waiting: int = 0
     embedder: str = ""
     location: str = ""
+    unsearched: Mapping[str, Unsearched] = {}
     degraded: bool = False
     findings: tuple[Finding, ...] = ()
 
@@ -149,9 +169,17 @@ class Index(Protocol):
     """Five verbs over what can be searched."""
 
     def sync(
-        self, source: Source, *, only: Collection[str] | None = None, progress: Progress | None = None
+        self,
+        source: Source,
+        *,
+        only: Collection[str] | None = None,
+        progress: Progress | None = None,
+        stop: Stop | None = None,
     ) -> SyncReport:
-        """Make the index match its source, of which only what changed is read; `only` looks at some paths."""
+        """Make the index match its source, of which only what changed is read; `only` looks at some paths.
+
+        Words are found when this returns. Vectors take longer, and `stop` may leave some of them for later.
+        """
         ...
 
     def search(self, query: Query, also: Sequence[Pointers] = ()) -> Found:

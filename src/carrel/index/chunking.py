@@ -47,7 +47,7 @@ class _Piece(Struct):
 
 def chunk_document(place: Place, text: str) -> list[Chunk]:
     """Return the chunks of a document, in its order, each with the headings that it stands below."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\r\n", "\n")
     is_markdown = place.path.lower().endswith(_MARKDOWN)
     meta = parse(text).meta if is_markdown else None
     lines = text.split("\n")
@@ -76,7 +76,7 @@ def chunk_document(place: Place, text: str) -> list[Chunk]:
 
 def chunk_turn(place: Place, turn: Turn) -> list[Chunk]:
     """Return the chunks of a turn: one, or several of a long one."""
-    text = turn.text.replace("\r\n", "\n").replace("\r", "\n")
+    text = turn.text.replace("\r\n", "\n")
     pieces: Iterable[_Piece]
     if len(text) <= LONGEST:
         pieces = [_Piece(text, 1, 1)] if text.strip() else []

@@ -93,7 +93,7 @@ class _Packing:
 
     def offer(self, rank: int, hit: Hit) -> None:
         """Take a hit in, or note why not."""
-        said = _normal(hit.chunk.text)
+        said = _said(hit.chunk)
         if not said:
             self._leave_out(rank, hit, "empty")
         elif said in self._said:
@@ -167,6 +167,20 @@ class _Packing:
             date=best.chunk.date,
             session=best.chunk.session,
         )
+
+
+def _said(chunk: Chunk) -> str:
+    """Return what a chunk says below the heading that it begins with: another may say it below another."""
+    first, _, rest = chunk.text.partition("\n")
+    if chunk.headings and _bare(first) == _bare(chunk.headings[-1]):
+        line, _, below = rest.partition("\n")
+        is_underlined = bool(line.strip()) and not line.strip().strip("=-")
+        return _normal(below if is_underlined else rest) or _normal(chunk.text)
+    return _normal(chunk.text)
+
+
+def _bare(heading: str) -> str:
+    return _normal(heading.strip("# \t"))
 
 
 def _normal(text: str) -> str:

@@ -6,6 +6,7 @@ Nothing in it is syntax but quotes, which ask for words as they stand; what is t
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -59,10 +60,14 @@ def plan(text: str, *, languages: Sequence[str] = (ENGLISH,), speakers: Iterable
     folded = fold(text[:LONGEST_QUERY])
     parted, runs = part_scripts(folded)
     typed = tuple(dict.fromkeys(words(parted, PLAIN)))
-    named = tuple(each for each in speakers if _is_named(each, frozenset(typed)))
+    having = frozenset(typed)
+    named = tuple(each for each in speakers if _is_named(each, having))
+    by_language = {language: found for language in languages if (found := _distinct(parted, language))}
+    # What says nothing in one of the languages that occur is looked for as it is typed as well.
+    is_bare = 0 < len(by_language) < len(languages)
     return Plan(
-        words={language: found for language in languages if (found := _distinct(parted, language))},
-        phrases=_phrases(parted),
+        words=by_language,
+        phrases=_phrases(parted, typed if is_bare else ()),
         grams=tuple(grams(runs)[: 2 * MOST_WORDS]),
         plain=typed[:MOST_WORDS],
         speakers=named,
@@ -74,12 +79,12 @@ def _distinct(text: str, language: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words(text, language)))
 
 
-def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return what must stand together: what is quoted, and what is typed with signs in the middle."""
+def _phrases(text: str, others: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return what must stand together: what is quoted, what is typed with signs in the middle, and others."""
     quoted = (next(filter(None, found.groups())) for found in _QUOTED.finditer(text))
     typed = (found[0] for found in _TYPED.finditer(text))
     phrases: dict[tuple[str, ...], None] = {}
-    for each in (*quoted, *typed):
+    for each in (*quoted, *typed, *others):
         phrase = tuple(words(each, PLAIN)[:_MOST_PHRASE_WORDS])
         if phrase and len(phrases) < _MOST_PHRASES:
             phrases[phrase] = None
@@ -95,8 +100,9 @@ def _is_named(speaker: str, typed: frozenset[str]) -> bool:
     return (is_telling and names[0] in typed) or typed.issuperset(names)
 
 
-def _names(speaker: str) -> list[str]:
-    return words(fold(speaker), PLAIN)
+@lru_cache(4_096)  # with each question, everybody is asked for
+def _names(speaker: str) -> tuple[str, ...]:
+    return tuple(words(fold(speaker), PLAIN))
 
 
 def _without(text: str, speakers: Iterable[str]) -> str:

@@ -1,20 +1,25 @@
 """What the index is made from, as plain values: who owns the files and sessions tells it of them."""
 
-from collections.abc import Collection, Iterable
-from typing import Protocol
+from collections.abc import Collection, Iterable, Mapping
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
 TEXT_LIMIT = 1024 * 1024
 """Bytes that a document may have to be searched."""
 
+Lack = Literal["too_large", "not_text", "unreadable"]
+"""Why a file is there and cannot be searched."""
+
 
 class Place(Struct, frozen=True, kw_only=True):
     """A document or a session that is to be searched.
 
-    An equal `stamp` means that nothing changed since; "" says nothing, and the text is looked at. A session
+    An equal `stamp` means that nothing changed since, neither the text nor what the place says of itself; ""
+    says nothing, and the text is looked at. A session
     has `turns`, the number of its last one, and what an equal `begin` says: that the turns seen before are
-    still what they were.
+    still what they were. Where the index has `enough` of them, the others may wait. A `lack` is known without
+    reading.
     """
 
     path: str
@@ -27,6 +32,16 @@ class Place(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     turns: int | None = None
     begin: str = ""
+    enough: int | None = None
+    lack: Lack | None = None
+
+
+class Text(Struct, frozen=True, kw_only=True):
+    """What a document says, and what else is to be told of it: that it calls itself private, or a lack."""
+
+    text: str = ""
+    private: bool = False
+    lack: Lack | None = None
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -44,12 +59,17 @@ class Turn(Struct, frozen=True, kw_only=True):
 class Source(Protocol):
     """All that can be searched, as it is now."""
 
-    def places(self, only: Collection[str] | None = None) -> Iterable[Place]:
-        """Return the places there are; with `only`, those of these paths."""
+    def places(
+        self, only: Collection[str] | None = None, stamps: Mapping[str, str] | None = None
+    ) -> Iterable[Place]:
+        """Return the places there are; with `only`, those of these paths.
+
+        Of one that has the stamp which it has among `stamps`, nothing but that need be told.
+        """
         ...
 
-    def text(self, place: Place) -> str | None:
-        """Return the text of a document, None where it cannot be had or is none."""
+    def text(self, place: Place) -> str | Text | None:
+        """Return the text of a document, None where it is gone."""
         ...
 
     def turns(self, place: Place, first: int) -> Iterable[Turn]:

@@ -4,6 +4,7 @@ Nothing that a reader may be looking at is ever changed: records are only added,
 ones is replaced by a new one. The file is derived: what is damaged or foreign is set aside and begun anew.
 """
 
+from array import array
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import cast
@@ -188,8 +189,12 @@ def _best(ids: NDArray[np.int64], scores: NDArray[np.float32], k: int) -> list[t
 
 
 def _numbers(ids: Collection[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    is_array = isinstance(ids, np.ndarray)
-    numbers = cast("NDArray[np.int64]", ids) if is_array else np.fromiter(ids, np.int64, len(ids))
+    has_them_in_a_row = isinstance(ids, np.ndarray | array)
+    numbers = (
+        cast("NDArray[np.int64]", np.asarray(ids))
+        if has_them_in_a_row
+        else np.fromiter(ids, np.int64, len(ids))
+    )
     if len(numbers) and numbers.min() < 0:
         raise BadVectors("an id is negative")
     return numbers

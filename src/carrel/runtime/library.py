@@ -1,6 +1,6 @@
 """All that can be searched in a workspace, as the index is told of it: its files, and what was said."""
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from time import time_ns
 
@@ -8,29 +8,27 @@ from msgspec import Struct
 
 from carrel.errors import CarrelError
 from carrel.files import SETTLED_NS, Entry, FileStore, Unreadable, walk
-from carrel.index.source import TEXT_LIMIT, Place, Turn
+from carrel.index.source import TEXT_LIMIT, Lack, Place, Text, Turn
 from carrel.runtime.view import View, is_private
 from carrel.sessions.store import Sessions
 from carrel.sessions.transcript import Entry as Said
 from carrel.tools.access import SETTINGS
 from carrel.workspace.layout import Layout
-from carrel.workspace.scope import Scope
+from carrel.workspace.scope import FRONT_MATTER_BYTES, Scope, says_private
 from carrel.workspace.tiers import standing_of
 
 _SPOKEN = ("user", "assistant")
 
 
-class Noted(Struct, frozen=True):
-    """What was found out of files and logs, by path, and the stamp that it holds for: each is asked once."""
-
-    private: dict[str, tuple[Hashable, bool]]
-    lengths: dict[str, tuple[str, tuple[int, str]]]
+Lengths = dict[str, tuple[str, tuple[int, str]]]
+"""What was found out of logs, by path, and the stamp that it holds for: each is asked once."""
 
 
 class Library(Struct, frozen=True, kw_only=True):
     """The files of a workspace that may be read, and the sessions of its agents; it implements Source.
 
-    `ignored` says which paths are kept out, `names` what each agent is called where it speaks.
+    `ignored` says which paths are kept out, `names` what each agent is called where it speaks, and `enough`
+    how many turns of a log are enough for now. Equal `rules` tell the same of a file that is the same.
     """
 
     files: FileStore
@@ -39,30 +37,42 @@ class Library(Struct, frozen=True, kw_only=True):
     ignored: Callable[[str], bool]
     sessions: Sequence[Sessions]
     names: Mapping[str, str]
-    noted: Noted
+    lengths: Lengths
+    rules: str
+    enough: Mapping[str, int] = {}
 
-    def places(self, only: Collection[str] | None = None) -> Iterator[Place]:
-        """Yield what there is, the files first; with `only`, what these paths are."""
-        yield from self._files(only)
+    def places(
+        self, only: Collection[str] | None = None, stamps: Mapping[str, str] | None = None
+    ) -> Iterator[Place]:
+        """Yield what there is, the files first; with `only`, what these paths are.
+
+        A file that is as `stamps` say is not looked at: with many files, their rules cost more than the disk.
+        """
+        yield from self._files(only, stamps or {})
         taken: set[str] = set()  # a log that does not say whose it is belongs to the first who has its folder
         for sessions in self.sessions:
-            for place in self._sessions(sessions, only):
+            for place in self._sessions(sessions, only, stamps or {}):
                 if place.path not in taken:
                     taken.add(place.path)
                     yield place
 
-    def text(self, place: Place) -> str | None:
-        """Return the text of a file, none where it is not text or cannot be had."""
+    def text(self, place: Place) -> Text | None:
+        """Return what a file says, and whether that it is private, or what it lacks; none if it is gone."""
         try:
             content = self.files.read(place.path, limit=TEXT_LIMIT)
-        except Unreadable:
-            return None
-        if content is None or b"\0" in content.data:
+        except Unreadable as error:
+            return Text(lack="too_large" if error.reason == "too_large" else "unreadable")
+        if content is None:
             return None
         try:
-            return content.data.decode("utf-8-sig")
+            text = content.data.decode("utf-8-sig")
         except UnicodeDecodeError:
-            return None
+            return Text(lack="not_text")
+        if "\0" in text:
+            return Text(lack="not_text")
+        is_whole = len(content.data) <= FRONT_MATTER_BYTES
+        is_private = says_private(content.data[:FRONT_MATTER_BYTES], is_whole=is_whole)
+        return Text(text=text, private=is_private)
 
     def turns(self, place: Place, first: int) -> Iterator[Turn]:
         """Yield what was said in a session, from a number on; what tools said is not searched."""
@@ -79,42 +89,64 @@ class Library(Struct, frozen=True, kw_only=True):
                 private=entry.scope != Scope.SHARED,
             )
 
-    def _files(self, only: Collection[str] | None) -> Iterator[Place]:
-        agents = tuple(self.names)
+    def seen(self, paths: Collection[str], scope: Scope) -> set[str]:
+        """Return which of these files are there and may be seen by a listener, as they are now."""
+        return {entry.path for entry in self._entries(paths) if self._is_seen(entry, scope)}
+
+    def _files(self, only: Collection[str] | None, stamps: Mapping[str, str]) -> Iterator[Place]:
+        own = tuple(f"{sessions.places.folder}/" for sessions in self.sessions)
+        settled, rules = time_ns() - SETTLED_NS, f"{self.rules}:"
         for entry in self._entries(only):
-            if entry.kind != "file" or entry.size > TEXT_LIMIT or self._is_of_session(entry.path):
+            if entry.path.startswith(own):  # they are searched as what was said
                 continue
-            standing = standing_of(entry.path, self.layout, agents)
-            yield Place(
-                path=entry.path,
-                tier=standing.tier,
-                stamp=self._stamp(entry),
-                agent=standing.agent,
-                private=self._is_private(entry),
-                date=standing.date,
-            )
+            stamp = _stamp_of(entry, settled, rules)
+            is_alone = entry.links == 1 and entry.target == entry.path  # what has other names is looked at
+            if is_alone and stamp and stamps.get(entry.path) == stamp:
+                yield Place(path=entry.path, tier="", stamp=stamp)
+            elif not self.ignored(entry.path):
+                yield self._place(entry, stamp)
+
+    def _place(self, entry: Entry, stamp: str) -> Place:
+        standing = standing_of(entry.path, self.layout, self.names)
+        is_covered = self._is_covered(entry)
+        is_alone = entry.links == 1 and entry.target == entry.path
+        return Place(
+            path=entry.path,
+            tier=standing.tier,
+            stamp=stamp if is_alone or not stamp else f"{stamp}:{is_covered}",
+            agent=standing.agent,
+            private=is_covered,
+            date=standing.date,
+            lack=_lack_of(entry),
+        )
 
     def _entries(self, only: Collection[str] | None) -> Iterator[Entry]:
+        """Yield the entries below folders that are not ignored, or those of some paths."""
         if only is None:
-            yield from walk(self.files, skip=lambda entry: self.ignored(entry.path))
+            yield from walk(
+                self.files, skip=lambda entry: entry.kind == "directory" and self.ignored(f"{entry.path}/")
+            )
             return
-        folders = sorted({path.rpartition("/")[0] for path in only})
-        for folder in folders:
+        for folder in sorted({path.rpartition("/")[0] for path in only}):
             with suppress(Unreadable):
-                yield from (
-                    entry
-                    for entry in self.files.list(folder)
-                    if entry.path in only and not self.ignored(entry.path)
-                )
+                found = self.files.list(folder)
+                yield from (entry for entry in found if entry.path in only and entry.kind != "directory")
 
-    def _sessions(self, sessions: Sessions, only: Collection[str] | None) -> Iterator[Place]:
+    def _sessions(
+        self, sessions: Sessions, only: Collection[str] | None, stamps: Mapping[str, str]
+    ) -> Iterator[Place]:
         places = sessions.places
+        name = self.names.get(places.agent, places.agent)
+        settled, rules = time_ns() - SETTLED_NS, f"{places.agent}:{name}:"
         for entry in self.files.list(places.folder):
             session = places.session_of(entry.path)
             if session is None or (only is not None and entry.path not in only):
                 continue
+            stamp = _stamp_of(entry, settled, rules)
+            if stamp and stamps.get(entry.path) == stamp:
+                yield Place(path=entry.path, tier="session", stamp=stamp)
+                continue
             with suppress(CarrelError):  # what cannot be read is told of by health, what is another's is his
-                stamp = self._stamp(entry)
                 count, begin = self._length(sessions, session, entry.path, stamp)
                 yield Place(
                     path=entry.path,
@@ -124,39 +156,50 @@ class Library(Struct, frozen=True, kw_only=True):
                     session=session,
                     private=False,  # each turn says whether it was the owner's alone
                     turns=count,
-                    begin=begin,
+                    begin=f"{begin}:{name}",
+                    enough=self.enough.get(entry.path),
                 )
 
-    def _is_of_session(self, path: str) -> bool:
-        """Tell whether a file belongs to sessions: they are searched as what was said."""
-        folders = [sessions.places.folder for sessions in self.sessions]
-        return any(path.startswith(f"{folder}/") for folder in folders)
+    def _is_covered(self, entry: Entry) -> bool:
+        """Tell whether a file is the owner's by where it stands; what it says itself its text tells.
 
-    def _is_private(self, entry: Entry) -> bool:
-        """Tell whether others than the owner are not shown a file; settings tell what an agent may do."""
+        Settings tell what an agent may do.
+        """
         if entry.path.rpartition("/")[2] in SETTINGS:
             return True
-        if entry.links > 1:  # what its other names are changes without it
-            return is_private(self.files, entry, self.view)
-        stamp = (entry.target, entry.stamp)
-        known = self.noted.private.get(entry.path)
-        if known is None or known[0] != stamp:
-            known = self.noted.private[entry.path] = stamp, is_private(self.files, entry, self.view)
-        return known[1]
+        privacy = self.view.privacy
+        return privacy is not None and privacy.covers(entry.path, entry.target, entry.identity, entry.links)
+
+    def _is_seen(self, entry: Entry, scope: Scope) -> bool:
+        if any(entry.path.startswith(f"{sessions.places.folder}/") for sessions in self.sessions):
+            return True  # each turn says by itself who may see it
+        if self.ignored(entry.path):
+            return False
+        if scope is Scope.MAIN:
+            return True
+        return not (self._is_covered(entry) or is_private(self.files, entry, self.view))
 
     def _length(self, sessions: Sessions, session: str, path: str, stamp: str) -> tuple[int, str]:
         """Return how many entries a log has, and the mark of what they are; another agent's is an error."""
-        known = self.noted.lengths.get(path)
+        known = self.lengths.get(path)
         if known is None or not stamp or known[0] != stamp:
-            known = self.noted.lengths[path] = stamp, sessions.measure(session)
+            known = self.lengths[path] = stamp, sessions.measure(session)
         return known[1]
-
-    def _stamp(self, entry: Entry) -> str:
-        """Return what a file is recognised by; one that changed a moment ago may change unseen."""
-        changed = max(entry.modified_ns, entry.stamp[-1])
-        return "" if time_ns() - changed < SETTLED_NS else ":".join(str(part) for part in entry.stamp)
 
     def _speaker(self, entry: Said, agent: str) -> str:
         if entry.role == "assistant":
             return entry.name or self.names.get(agent, agent)
         return entry.name or entry.sender_id or "user"
+
+
+def _stamp_of(entry: Entry, settled: int, rules: str = "") -> str:
+    """Return what a file is recognised by; one that changed after it had to be settled may change unseen."""
+    is_new = max(entry.modified_ns, entry.stamp[-1]) > settled
+    return "" if is_new else rules + ":".join(map(str, entry.stamp))
+
+
+def _lack_of(entry: Entry) -> Lack | None:
+    """Return why an entry cannot be searched, as far as that is known without reading it."""
+    if entry.kind != "file":
+        return "unreadable"
+    return "too_large" if entry.size > TEXT_LIMIT else None

@@ -1,6 +1,7 @@
 """The catalog of chunks: what is kept comes back, and what is due stays due until it is settled."""
 
 import pytest
+from msgspec.structs import replace
 from tests.stubs.indexed import Shelf
 
 from carrel.index import Filter, Place
@@ -82,6 +83,22 @@ def test_an_open_transaction_that_fails_leaves_nothing(catalog):
     with pytest.raises(RuntimeError):
         fail()
     assert catalog.count() == (0, 0)
+
+
+def test_who_spoke_is_known_once_and_to_others_who_spoke_in_the_open(catalog):
+    said = [("Ana", 0), ("Ben", 1), ("Ana", 1), ("", 0), ("Zoë", 0), ("Ben", 1), ("ana", 1), ("\0", 0)]
+    for seq, (speaker, private) in enumerate(said, 1):
+        keep(catalog, replace(CHUNK, speaker=speaker, private=bool(private)), seq)
+    assert catalog.speakers(shared=False) == ["\0", "Ana", "Ben", "Zoë", "ana"]
+    assert catalog.speakers(shared=True) == ["\0", "Ana", "Zoë"]
+
+
+def test_a_filter_that_lets_every_place_through_asks_for_no_chunk_by_itself(catalog):
+    keep(catalog)
+    assert select_ids(catalog, Filter(agents=("", "kate"))) is None
+    assert select_ids(catalog, Filter(agents=("kate",), shared=True)) is not None
+    keep(catalog, replace(CHUNK, path="b.md", agent="max"))
+    assert list(select_ids(catalog, Filter(agents=("", "kate"))) or ()) == [1]
 
 
 FILTERS = [

@@ -111,7 +111,16 @@ def test_odd_texts_are_cut_like_any_other(text):
 def test_lines_count_the_same_however_they_end():
     plain = chunk_document(place(), NOTEBOOK)
     assert chunk_document(place(), NOTEBOOK.replace("\n", "\r\n")) == plain
-    assert chunk_document(place(), NOTEBOOK.replace("\n", "\r")) == plain
+
+
+def test_a_carriage_return_alone_ends_no_line():
+    text = "# Log\n\nprogress 10%\rprogress 20%\rdone\n\n## After\r\n\r\nThe end.\r\n"
+    assert [(chunk.line, chunk.end_line, chunk.text) for chunk in chunk_document(place(), text)] == [
+        (1, 3, "# Log\n\nprogress 10%\rprogress 20%\rdone"),
+        (5, 7, "## After\n\nThe end."),
+    ]
+    (said,) = chunk_turn(place(), Turn(number=1, text="one\rtwo\r\nthree"))
+    assert said.text == "one\rtwo\nthree"
 
 
 def test_a_turn_is_one_chunk_with_speaker_date_and_message():

@@ -42,6 +42,20 @@ def test_the_same_statement_is_told_once_wherever_it_stands():
     assert reasons(packed) == [(2, "duplicate", 1)]
 
 
+@pytest.mark.parametrize("heading", ["## People", "## People ##", "People\n------", "People\n=", "#  people"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_heading_that_a_statement_stands_below_makes_it_no_other(heading, is_first):
+    below = hit(f"{heading}\n\n- Likes tea.", path="MEMORY.md", headings=("Memory", "People"))
+    hits = [below, hit("- likes tea.")]
+    packed = pack(hits if is_first else hits[::-1], words)
+    assert reasons(packed) == [(2, "duplicate", 1)]
+
+
+def test_headings_alone_are_told_apart():
+    packed = pack([hit("## One", headings=("One",)), hit("## Two", path="b.md", headings=("Two",))], words)
+    assert [passage.text for passage in packed.passages] == ["## One", "## Two"]
+
+
 def test_lines_that_a_better_hit_holds_are_told_once():
     packed = pack([hit("one\ntwo\nthree", line=5), hit("two", line=6)], words)
     assert [passage.text for passage in packed.passages] == ["one\ntwo\nthree"]

@@ -4,6 +4,7 @@ import pytest
 from tests.stubs.indexed import Shelf
 
 from carrel.errors import Unavailable
+from carrel.index import Text, Unsearched
 from carrel.index.embedded.catalog import Catalog
 from carrel.index.embedded.entry import NEIGHBOURS
 from carrel.index.embedded.sync import take_in
@@ -81,7 +82,7 @@ def test_what_a_place_says_of_itself_changes_its_chunks(catalog, told):
     shelf = journal("one")
     shelf.places_of["day.md"]["stamp"] = "1"
     take_in(catalog, shelf)
-    shelf.places_of["day.md"].update(told)
+    shelf.places_of["day.md"].update(told, stamp="2")
     assert take_in(catalog, shelf).changed == 1
     chunk = next(catalog.matching("1", ())).chunk
     assert all(getattr(chunk, name) == value for name, value in told.items())
@@ -157,6 +158,106 @@ def test_a_text_that_is_none_or_too_large_is_forgotten(catalog):
     shelf.documents = {"a.md": None, "b.md": "x" * 1_100_000}
     assert take_in(catalog, shelf).gone == 2
     assert texts(catalog) == []
+
+
+def test_what_cannot_be_searched_is_noted_and_not_read_again_until_it_changes(catalog):
+    shelf = Shelf({"a.png": Text(lack="not_text"), "b.txt": "x" * 1_100_000, "c.md": "text"})
+    shelf.places_of = {path: {"stamp": "1"} for path in shelf.documents}
+    shelf.places_of["d.iso"] = {"stamp": "1", "lack": "too_large"}
+    shelf.documents["d.iso"] = AssertionError("nobody needs to read it")
+    assert (take_in(catalog, shelf).changed, catalog.count()) == (1, (1, 1))
+    assert catalog.lacking() == {
+        "not_text": Unsearched(1, ("a.png",)),
+        "too_large": Unsearched(2, ("b.txt", "d.iso")),
+    }
+    shelf.read.clear()
+    assert take_in(catalog, shelf).changed == 0
+    assert shelf.read == []
+    shelf.documents["a.png"] = "It is text after all."
+    shelf.places_of["a.png"]["stamp"] = "2"
+    assert take_in(catalog, shelf).changed == 1
+    assert set(texts(catalog)) == {"It is text after all.", "text"}
+    del shelf.documents["b.txt"], shelf.documents["d.iso"]
+    assert take_in(catalog, shelf).gone == 0
+    assert catalog.lacking() == {}
+
+
+def test_what_can_no_longer_be_searched_is_not_found_any_more(catalog):
+    shelf = journal("one", "two")
+    take_in(catalog, shelf)
+    settle(catalog)
+    shelf.documents["day.md"] = Text(lack="unreadable")
+    assert take_in(catalog, shelf).gone == 1
+    assert (texts(catalog), due(catalog), catalog.count()) == ([], [None, None], (0, 0))
+    assert take_in(catalog, shelf).gone == 0
+    shelf.documents["day.md"] = bullets("one", "two")
+    assert take_in(catalog, shelf).chunks == 2
+    assert catalog.lacking() == {}
+
+
+def test_what_could_not_be_read_is_tried_again_whatever_its_stamp_says(catalog):
+    shelf = journal("one")
+    shelf.places_of["day.md"]["stamp"] = "1"
+    shelf.documents["day.md"] = Text(lack="unreadable")
+    take_in(catalog, shelf)
+    shelf.documents["day.md"] = bullets("one")
+    assert take_in(catalog, shelf).changed == 1
+
+
+def test_of_many_only_the_first_are_named(catalog):
+    shelf = Shelf({f"{number:02}.png": Text(lack="not_text") for number in range(30)})
+    take_in(catalog, shelf)
+    (found,) = catalog.lacking().values()
+    assert (found.count, found.paths) == (30, ("00.png", "01.png", "02.png", "03.png", "04.png"))
+
+
+def test_what_a_text_says_of_its_privacy_counts_like_what_its_place_says(catalog):
+    shelf = journal("one")
+    shelf.documents["day.md"] = Text(text=bullets("one"), private=True)
+    take_in(catalog, shelf)
+    assert [stored.chunk.private for stored in catalog.matching("1", ())] == [True]
+    shelf.documents["day.md"] = Text(text=bullets("one"))
+    assert take_in(catalog, shelf).changed == 1
+    assert [stored.chunk.private for stored in catalog.matching("1", ())] == [False]
+
+
+def test_the_source_is_told_which_stamps_are_known(catalog):
+    shelf = Shelf({"a.md": "one", "b.md": "two"})
+    shelf.places_of["a.md"] = {"stamp": "1"}
+    take_in(catalog, shelf)
+    told = []
+    places = shelf.places
+    shelf.places = lambda only, stamps: told.append(stamps) or places(only)
+    take_in(catalog, shelf)
+    assert told == [{"a.md": "1"}]
+
+
+def test_turns_beyond_what_is_enough_wait_for_another_time(catalog):
+    shelf = Shelf()
+    shelf.say("new", "first words")
+    shelf.say("old", "one", "two")
+    shelf.places_of["sessions/new.jsonl"] = {"enough": 0, "stamp": "n1"}
+    take_in(catalog, shelf)
+    assert texts(catalog) == ["one", "two"]
+    shelf.say("old", "three")
+    shelf.places_of["sessions/old.jsonl"] = {"enough": 2, "stamp": "o2"}
+    assert take_in(catalog, shelf).changed == 0
+    shelf.places_of["sessions/old.jsonl"]["enough"] = 3
+    assert take_in(catalog, shelf).changed == 1
+    shelf.places_of = {"sessions/new.jsonl": {"stamp": "n1"}, "sessions/old.jsonl": {"stamp": "o2"}}
+    assert take_in(catalog, shelf).changed == 1
+    assert texts(catalog) == ["first words", "one", "two", "three"]
+
+
+def test_a_session_that_came_to_rest_is_recognised_by_its_stamp(catalog):
+    shelf = Shelf()
+    shelf.say("s", "one")
+    take_in(catalog, shelf)
+    shelf.places_of["sessions/s.jsonl"] = {"stamp": "1"}
+    assert take_in(catalog, shelf).changed == 0
+    assert catalog.places()["sessions/s.jsonl"].stamp == "1"
+    shelf.begins["s"] = "nobody looks at it any more"
+    assert take_in(catalog, shelf).changed == 0
 
 
 def test_a_place_that_cannot_be_read_now_stays_as_it_was_and_the_others_are_taken(catalog):

@@ -1,5 +1,7 @@
 """Search over vectors by id: what is nearest, what may be looked at, and what does not fit."""
 
+from array import array
+
 import numpy as np
 import pytest
 
@@ -82,7 +84,9 @@ def test_equal_vectors_come_by_id_in_whatever_order_they_were_put(vectors):
 
 
 @pytest.mark.parametrize("allowed", [{3}, {1, 2, 3, 5, 8}, set(range(1, 190)), set(), {999}, {3, 999}])
-@pytest.mark.parametrize("form", [set, list, lambda ids: np.array(sorted(ids), np.int64)])
+@pytest.mark.parametrize(
+    "form", [set, list, lambda ids: np.array(sorted(ids), np.int64), lambda ids: array("q", ids)]
+)
 def test_only_what_is_allowed_is_found_and_all_of_that(vectors, allowed, form):
     matrix = unit(200)
     vectors.put(range(1, 201), matrix)

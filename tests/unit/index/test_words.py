@@ -6,6 +6,7 @@ from carrel.index import Filter
 from carrel.index.chunk import Chunk
 from carrel.index.embedded.catalog import Stored
 from carrel.index.embedded.entry import code_of, entry_of, stands_at, vector_text
+from carrel.index.embedded.filters import passes
 from carrel.index.embedded.rescore import NEAREST, SPEAKER, rescore
 from carrel.index.embedded.words import Candidates, Words, WordsUnavailable
 from carrel.index.query import plan
@@ -81,6 +82,26 @@ def test_a_small_word_in_quotes_is_found_as_it_stands(words):
     write(words, stored("To be, or not to be.", "Or to be not so.", tier="document"))
     assert found(words, '"or not to be"')[0] == 1
     assert found(words, "to be or not")[0] in (1, 2)
+
+
+OWNERS = [("session", "kate"), ("session", "kate"), ("session", ""), ("journal", "kate"), ("session", "max")]
+
+
+@pytest.mark.parametrize("tiers", [(), ("session",), ("journal",), ("session", "journal"), ("graph",)])
+@pytest.mark.parametrize(
+    "agents", [(), ("kate",), ("",), ("", "kate"), ("", "kate", "max"), ("eve",), ("kate", "\ud800")]
+)
+def test_tiers_and_agents_hold_whether_they_let_all_most_few_or_none_through(words, tiers, agents):
+    for number, (tier, agent) in enumerate(OWNERS, 1):
+        write(words, [Stored(number, number, 1, chunk("apples", tier, agent=agent))])
+    within = Filter(tiers=tiers, agents=agents)
+    ids = words.search(plan("apples"), within, 10).ids
+    expected = [
+        number
+        for number, (tier, agent) in enumerate(OWNERS, 1)
+        if passes(chunk("apples", tier, agent=agent), within)
+    ]
+    assert sorted(ids) == expected
 
 
 def test_a_directory_that_is_no_index_is_one_error(tmp_path):

@@ -9,8 +9,8 @@ from tests.unit.context.conftest import NOW
 from carrel.files import SETTLED_NS, Unreadable
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
-from carrel.index import Place
-from carrel.runtime.library import Library, Noted
+from carrel.index import Place, Text
+from carrel.runtime.library import Library
 from carrel.runtime.view import look
 from carrel.sessions.intake import keep_secrets
 from carrel.sessions.offsets import Offsets
@@ -34,7 +34,9 @@ class Room:
         self.root = root
         self.layout = load_layout(layout)
         self.files = LocalFiles(root)
-        self.noted = Noted({}, {})
+        self.lengths = {}
+        self.rules = "rules"
+        self.names = {agent: agent for agent in agents}
         self.sessions = [
             Sessions(
                 places_of(self.layout, AgentSettings(id=agent), self.files, EphemeralFiles()),
@@ -65,12 +67,20 @@ class Room:
             view=look(privacy_of(self.layout, reading), scope=Scope.SHARED),
             ignored=find_rules(reading),
             sessions=self.sessions,
-            names={each.places.agent: each.places.agent for each in self.sessions},
-            noted=self.noted,
+            names=self.names,
+            lengths=self.lengths,
+            rules=self.rules,
         )
 
     def places(self, only=None):
+        """What can be searched."""
+        return {path: place for path, place in self.all_places(only).items() if place.lack is None}
+
+    def all_places(self, only=None):
         return {place.path: place for place in self.library.places(only)}
+
+    def text(self, path):
+        return self.library.text(Place(path=path, tier="document"))
 
 
 @pytest.fixture
@@ -125,25 +135,44 @@ def test_what_is_ignored_hidden_or_too_large_is_not_there(room):
 
 def test_a_file_at_the_limit_is_read(room):
     room.put({"large.txt": "x" * (1024 * 1024)})
-    (place,) = room.places().values()
-    text = room.library.text(place)
-    assert text is not None
-    assert len(text) == 1024 * 1024
+    assert room.places()["large.txt"].lack is None
+    assert len(room.text("large.txt").text) == 1024 * 1024
+
+
+def test_what_cannot_be_searched_says_why(room, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "secret.md"
+    outside.write_text("secret")
+    room.put({"large.txt": "x" * (1024 * 1024 + 1), "drafts/large.txt": "x" * (1024 * 1024 + 1), "a.md": "x"})
+    room.put({".carrelignore": "drafts/\n"})
+    os.mkfifo(room.root / "pipe.md")
+    (room.root / "out.md").symlink_to(outside)
+    lacks = {path: place.lack for path, place in room.all_places().items()}
+    assert {path: lack for path, lack in lacks.items() if lack} == {
+        "large.txt": "too_large",
+        "pipe.md": "unreadable",
+        "out.md": "unreadable",
+    }
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"a\0b", b"\x80"])
-def test_what_is_no_text_has_none(room, content):
+def test_what_is_no_text_says_so(room, content):
     room.put({"odd.bin": content})
-    assert room.library.text(Place(path="odd.bin", tier="document")) is None
+    assert room.text("odd.bin") == Text(lack="not_text")
+
+
+def test_what_cannot_be_read_or_has_grown_meanwhile_says_so(room):
+    room.put({"grown.txt": "x" * (1024 * 1024 + 1), "folder/a.md": "x"})
+    assert room.text("grown.txt") == Text(lack="too_large")
+    assert room.text("folder") == Text(lack="unreadable")
 
 
 def test_a_byte_order_mark_is_no_text(room):
     room.put({"a.md": b"\xef\xbb\xbfHello"})
-    assert room.library.text(Place(path="a.md", tier="document")) == "Hello"
+    assert room.text("a.md") == Text(text="Hello")
 
 
 def test_a_file_that_is_gone_has_no_text(room):
-    assert room.library.text(Place(path="gone.md", tier="document")) is None
+    assert room.text("gone.md") is None
 
 
 def test_links_inside_are_followed_once_and_links_outside_are_not(room, tmp_path_factory):
@@ -177,9 +206,37 @@ def test_private_files_say_so(room, name):
 
 def test_a_file_is_private_by_its_front_matter_from_the_moment_it_says_so(room):
     room.put({"plan.md": "open\n"})
-    assert not room.places()["plan.md"].private
+    assert not room.text("plan.md").private
+    assert room.library.seen(["plan.md"], Scope.SHARED) == {"plan.md"}
     room.put({"plan.md": "<!-- scope: private -->\nclosed\n"})
-    assert room.places()["plan.md"].private
+    assert room.text("plan.md").private
+    assert room.library.seen(["plan.md"], Scope.SHARED) == set()
+    assert room.library.seen(["plan.md", "gone.md"], Scope.MAIN) == {"plan.md"}
+
+
+@pytest.mark.parametrize("name", ["plan.md", "plan.txt", "plan.py"])
+@pytest.mark.parametrize("content", [b"<!-- scope: private -->\n\xc3\xbc", b"---\nscope: private\n---\nx"])
+def test_what_a_file_says_of_itself_counts_whatever_its_kind(room, name, content):
+    room.put({name: content})
+    assert room.text(name).private
+
+
+def test_looking_what_there_is_reads_no_file(room):
+    class Counted:
+        def __init__(self, files):
+            self._files = files
+            self.asked = []
+
+        def __getattr__(self, name):
+            self.asked.append(name)
+            return getattr(self._files, name)
+
+    room.put({f"notes/{number}.md": "x" for number in range(20)})
+    room.files = Counted(room.files)
+    library = room.library
+    room.files.asked.clear()
+    assert len(list(library.places())) == 20
+    assert {"read", "part"}.isdisjoint(room.files.asked)
 
 
 def test_another_name_of_a_private_file_is_private(room):
@@ -205,6 +262,62 @@ def test_a_stamp_stands_for_a_file_that_was_left_alone_and_for_no_other(room):
     # The time of a change cannot be set back, so that a file is settled only by waiting.
     stamps = {path: place.stamp for path, place in room.places().items()}
     assert stamps["new.md"] == ""
+
+
+@pytest.fixture
+def settled(monkeypatch):
+    """Everything was left alone for long enough."""
+    monkeypatch.setattr("carrel.runtime.library.SETTLED_NS", -(10**15))
+
+
+def again(room):
+    """What is told to an index that knows all there is; the stamps of what it need not look at."""
+    stamps = {path: place.stamp for path, place in room.all_places().items()}
+    assert all(stamps.values())
+    return {place.path: place for place in room.library.places(None, stamps)}
+
+
+def is_told(place):
+    """Whether more than its stamp is told of a place."""
+    return place != Place(path=place.path, tier=place.tier, stamp=place.stamp)
+
+
+def test_of_what_is_as_it_was_only_the_stamp_is_told(room, settled):
+    room.put({"a.md": "x", "MEMORY.md": "y", "big.txt": "x" * (1024 * 1024 + 1)}).say("s1", user("Hello."))
+    assert not any(map(is_told, again(room).values()))
+    room.lengths.clear()
+    assert set(again(room)) == {"a.md", "MEMORY.md", "big.txt", LOG}
+
+
+def test_a_file_with_other_names_is_looked_at_each_time(room, settled):
+    room.put({"plan.md": "text", "other.md": "text"})
+    (room.root / "twin.md").hardlink_to(room.root / "plan.md")
+    (room.root / "soft.md").symlink_to("other.md")
+    before = again(room)
+    assert {path for path, place in before.items() if place.tier} == {"plan.md", "twin.md", "soft.md"}
+    (room.root / "plan.md").rename(room.root / "MEMORY.md")
+    stamps = {path: place.stamp for path, place in before.items()}
+    after = {place.path: place for place in room.library.places(None, stamps)}
+    assert after["twin.md"].private
+    assert after["twin.md"].stamp != before["twin.md"].stamp
+
+
+def test_other_rules_have_everything_told_anew(room, settled):
+    room.put({"a.md": "x", "drafts/b.md": "y"})
+    stamps = {path: place.stamp for path, place in room.all_places().items()}
+    room.put({".carrelignore": "drafts/\n"})
+    room.rules = "other rules"
+    told = {place.path: place for place in room.library.places(None, stamps)}
+    assert {path: place.tier for path, place in told.items()} == {"a.md": "document"}
+
+
+def test_an_agent_that_gets_another_name_has_its_sessions_read_anew(room, settled):
+    room.say("s1", user("Hello."), said({"role": "assistant", "content": "Hi."}))
+    before = room.places()[LOG]
+    room.names["kate"] = "Katharina"
+    (after,) = room.library.places(None, {LOG: before.stamp})
+    assert after.begin != before.begin
+    assert [turn.speaker for turn in room.library.turns(after, 1)] == ["user", "Katharina"]
 
 
 def test_only_some_paths_are_looked_at(room):
@@ -310,4 +423,5 @@ def test_a_folder_that_cannot_be_listed_stops_nobody(room):
     room.put({"locked/a.md": "x", "b.md": "y"})
     room.files = Locked(room.files)
     assert set(room.places()) == {"b.md"}
+    assert room.all_places()["locked"].lack == "unreadable"
     assert room.places(["locked/a.md"]) == {}

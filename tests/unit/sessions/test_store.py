@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
+from time import sleep
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from carrel.files.overlay import OverlayFiles
 from carrel.files.paths import BadId, NameTaken
 from carrel.files.tenant import TenantFiles
 from carrel.sessions.intake import Screen, keep_secrets
+from carrel.sessions.log import Log
 from carrel.sessions.message import Message
 from carrel.sessions.offsets import Offsets
 from carrel.sessions.placed import NewerLog
@@ -189,6 +192,22 @@ def test_messages_without_an_id_get_one_each(files: EphemeralFiles) -> None:
     assert len(set(given)) == 5
     assert all(given)
     assert ids(open_sessions(files)) == given
+
+
+def test_threads_that_look_at_a_session_at_once_see_the_same_one(
+    files: EphemeralFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(Log):
+        def __init__(self, *given: Any) -> None:
+            sleep(0.05)
+            super().__init__(*given)
+
+    open_sessions(files).record("s", [user("first")], scope=MAIN)
+    monkeypatch.setattr("carrel.sessions.store.Log", Slow)
+    sessions = open_sessions(files)
+    with ThreadPoolExecutor(4) as pool:
+        marks = list(pool.map(sessions.measure, ["s"] * 8))
+    assert len(set(marks)) == 1
 
 
 def test_sixteen_threads_that_say_the_same_leave_it_once(files: EphemeralFiles) -> None:

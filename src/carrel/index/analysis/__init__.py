@@ -5,7 +5,7 @@ that part no words are searched by pairs of characters.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 from unicodedata import combining, normalize
@@ -30,6 +30,13 @@ _RUNS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f"
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
+_PARTED = {
+    code: chr(code).lower() if chr(code).isalnum() else " "
+    for code in (*range(128), 0xA0, 0xAB, 0xBB, *range(0x2010, 0x205F))
+}
+"""Small letters for large ones, and a space for what stands between words, typographic signs included."""
+
+_MOST_STEMS = 10_000
 
 Range = tuple[int, int]
 """From one character of a text to before another."""
@@ -104,9 +111,9 @@ def words(text: str, language: str) -> list[str]:
 
 def find_words(text: str, wanted: frozenset[str], languages: Sequence[str]) -> tuple[Range, ...]:
     """Return where in a text the wanted words are, as indexed in any of the languages, none overlapping."""
-    if text.isascii() and len(languages) == 1:  # most are, and each hit is looked at
-        tokens = analyzer(languages[0]).pre_tokenize(text).tokens
-        return tuple((each.char_offset_from, each.char_offset_to) for each in tokens if each.text in wanted)
+    parted = text.translate(_PARTED)
+    if parted.isascii() and len(languages) == 1:  # most are, and each hit is looked at
+        return tuple(_find_parted(parted, wanted, _stems(languages[0])))
     folded = fold(text)
     has_runs = not folded.isascii() and _RUNS.search(folded) is not None
     # The same length, so that places are those of the text.
@@ -122,12 +129,20 @@ def find_words(text: str, wanted: frozenset[str], languages: Sequence[str]) -> t
     return tuple(unfold(text, _joined(sorted(found))))
 
 
+def _find_parted(parted: str, wanted: frozenset[str], stems: Mapping[str, str]) -> Iterator[Range]:
+    at = 0
+    for word in parted.split(" "):
+        if word and stems[word] in wanted:
+            yield at, at + len(word)
+        at += len(word) + 1
+
+
 def _find_grams(folded: str, wanted: frozenset[str]) -> Iterator[Range]:
     for run in _RUNS.finditer(folded):
-        size = min(2, len(run[0]))
-        for at in range(run.start(), run.end() - size + 1):
-            if folded[at : at + size] in wanted:
-                yield at, at + size
+        for at in range(run.start(), run.end()):
+            for end in {min(at + 2, run.end()), at + 1}:
+                if folded[at:end] in wanted:
+                    yield at, end
 
 
 def _joined(ranges: Iterable[Range]) -> list[Range]:
@@ -138,6 +153,25 @@ def _joined(ranges: Iterable[Range]) -> list[Range]:
         else:
             joined.append((start, end))
     return joined
+
+
+class _Stems(dict[str, str]):
+    """What each word is indexed as, found out when it is met; "" for a stop word."""
+
+    def __init__(self, analyze: Callable[[str], list[str]]) -> None:
+        super().__init__()
+        self._analyze = analyze
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MOST_STEMS:
+            self.clear()
+        stem = self[word] = "".join(self._analyze(word))
+        return stem
+
+
+@cache
+def _stems(language: str) -> _Stems:
+    return _Stems(analyzer(language).analyze)
 
 
 @cache

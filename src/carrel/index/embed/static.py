@@ -66,9 +66,9 @@ class StaticEmbedder:
         words = text.split() if weigh is not None else []
         if weigh is not None and words:
             weights = np.array([_weight(word, weigh) for word in words], np.float32)
-            sums = np.zeros((len(words), DIMENSIONS), np.float32)
-            self._add_up(words, sums)
-            vector = normalised((weights[:, None] * sums).sum(axis=0)[None])[0]
+            ids, ends = self._tokens(words)
+            by_token = np.repeat(weights, np.diff(ends, prepend=0))
+            vector = normalised((by_token[:, None] * self._table[ids]).sum(axis=0)[None])[0]
             if vector.any():
                 return vector
         return self.embed([text])[0]

@@ -11,16 +11,17 @@ the folder cannot be used, all of it is kept in memory, and every answer says so
 from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 
 from msgspec import DecodeError
 from msgspec.structs import replace
 
 from carrel.errors import Unavailable
 from carrel.findings import Finding
-from carrel.index import Found, Pointers, Progress, Query, Source, Status, SyncReport
+from carrel.index import Found, Pointers, Progress, Query, Source, Status, Stop, SyncReport
 from carrel.index.embed import Embedder
 from carrel.index.embedded.answer import Answer
+from carrel.index.embedded.filters import select
 from carrel.index.embedded.parts import CATALOG_FILE, OpenIndex
 from carrel.index.embedded.words import WordsInTheWay
 
@@ -52,20 +53,31 @@ class EmbeddedIndex:
         self._inside = inside
         self._embedder = embedder
         self._lock = RLock()
+        self._embedding = Lock()
         self._opened: OpenIndex | None = None
         self._trouble: dict[str, Finding] = {}
 
     def sync(
-        self, source: Source, *, only: Collection[str] | None = None, progress: Progress | None = None
+        self,
+        source: Source,
+        *,
+        only: Collection[str] | None = None,
+        progress: Progress | None = None,
+        stop: Stop | None = None,
     ) -> SyncReport:
-        """Make the index match its source, of which only what changed is read; `only` looks at some paths."""
+        """Make the index match its source, of which only what changed is read; `only` looks at some paths.
+
+        Words are found when this returns. Vectors take longer, and `stop` may leave some of them for later.
+        """
         with self._lock:
-            return self._sync(source, only, progress, anew=False)
+            report = self._sync(source, only, progress, anew=False)
+        return self._embedded(report, progress, stop)
 
     def rebuild(self, source: Source, *, progress: Progress | None = None) -> SyncReport:
         """Forget everything and index it anew."""
         with self._lock:
-            return self._sync(source, None, progress, anew=True)
+            report = self._sync(source, None, progress, anew=True)
+        return self._embedded(report, progress, None)
 
     def search(self, query: Query, also: Sequence[Pointers] = ()) -> Found:
         """Answer a question from what is indexed, and from lists of what others found.
@@ -101,6 +113,7 @@ class EmbeddedIndex:
                 waiting=waiting + (opened.catalog.waiting("vectors") if self._embedder else 0),
                 embedder=state.embedder,
                 location=str(opened.folder or ""),
+                unsearched=opened.catalog.lacking(),
                 degraded=bool(self._trouble),
                 findings=tuple(self._trouble.values()),
             )
@@ -116,7 +129,7 @@ class EmbeddedIndex:
         if query.mode in ("literal", "regex"):
             from carrel.index.embedded.verbatim import find_verbatim  # noqa: PLC0415 - few ask for it
 
-            return find_verbatim(opened.catalog, query, limit)
+            return find_verbatim(select(opened.catalog, query.within), query, limit)
         with_vectors = query.mode in ("hybrid", "vector")
         parts = opened.parts(with_vectors=with_vectors, shared=query.within.shared)
         found = Answer(parts, query, also, limit).found()
@@ -127,9 +140,9 @@ class EmbeddedIndex:
     def _sync(
         self, source: Source, only: Collection[str] | None, progress: Progress | None, *, anew: bool
     ) -> SyncReport:
-        """Bring every part up to the source, each as far as that can be done."""
+        """Bring the catalog and the words up to the source, each as far as that can be done."""
         from carrel.index.embedded.sync import take_in  # noqa: PLC0415 - who only searches has no use for it
-        from carrel.index.embedded.writing import write_vectors, write_words  # noqa: PLC0415 - the same
+        from carrel.index.embedded.writing import write_words  # noqa: PLC0415 - the same
 
         report = SyncReport()
         with self._tried("lock"), self._damage_set_aside():
@@ -148,13 +161,41 @@ class EmbeddedIndex:
                     except WordsInTheWay:
                         opened.renew_words()
                         write_words(opened.catalog, opened.need_words(), progress)
-                if self._embedder is not None:
-                    with self._tried("vectors"):
-                        write_vectors(opened.catalog, opened.need_vectors(), self._embedder, progress)
-                if not self._trouble.keys().isdisjoint(("words", "vectors")):
+                if "words" in self._trouble:
                     opened.doubt()
                 opened.refresh()
-        return self._with_findings(report)
+                report = replace(report, unsearched=opened.catalog.lacking())
+        return report
+
+    def _embedded(self, report: SyncReport, progress: Progress | None, stop: Stop | None) -> SyncReport:
+        """Make the vectors that are due, and return the report with what is to be said."""
+        embedder, opened = self._embedder, self._opened
+        if embedder is not None and opened is not None and "lock" not in self._trouble:
+            if not (stop and stop()):
+                self._embed(embedder, opened, progress, stop)
+            with suppress(Unavailable):  # what is wrong with the catalog was said
+                report = replace(report, waiting=opened.catalog.waiting("vectors"))
+        with self._lock:
+            if not report.waiting:
+                self._trouble.pop("vectors", None)
+            return self._with_findings(report)
+
+    def _embed(
+        self, embedder: Embedder, opened: OpenIndex, progress: Progress | None, stop: Stop | None
+    ) -> None:
+        """Make vectors; where others are at it, only who wants all of them waits until they are done."""
+        from carrel.index.embedded.embedding import Embedding  # noqa: PLC0415 - numpy, when it is put to use
+
+        @contextmanager
+        def using() -> Generator[bool]:
+            with self._lock, self._damage_set_aside():
+                yield self._opened is opened and opened.is_current()
+
+        try:
+            Embedding(opened, embedder, using, self._embedding).run(progress, stop)
+        except Unavailable as error:
+            with self._lock:
+                self._note("vectors", error)
 
     def _open(self) -> OpenIndex:
         """Return the open index, opened anew where its files are no longer those that were opened."""

@@ -13,6 +13,7 @@ from carrel.errors import Unavailable
 from carrel.findings import Finding
 from carrel.index import Filter, Found, Hit, Pointers, Query
 from carrel.index.analysis import PLAIN, find_words, fold
+from carrel.index.analysis.languages import tell_language
 from carrel.index.embed import Embedder
 from carrel.index.embedded.catalog import Catalog, Stored
 from carrel.index.embedded.entry import code_of, stands_at
@@ -26,11 +27,14 @@ from carrel.index.query import Plan, plan
 if TYPE_CHECKING:  # numpy is heavy, and who searches words alone has no use for it
     from carrel.index.vectors import Vectors
 
-POOL, FUSED_POOL = 60, 150
+POOL, FUSED_POOL = 60, 120
 """How many candidates a list gives, at least: alone, and where another may move them up."""
 
 VECTOR_WEIGHT = 0.6
 """What the list of vectors counts beside that of words, of static ones; docs/decisions has the figures."""
+
+FAR = 0.2
+"""What is no nearer than this, and has no word of the question, is not shown: something is always nearest."""
 
 _POOL_PER_HIT = 4
 _SPARE = 5  # what is found and gone by now is not shown, and this many may be
@@ -95,6 +99,8 @@ class Answer:
         by_word = None
         if mode != "vector" or by_vector is None:
             by_word = self._ask(self._by_word)
+        if mode == "hybrid" and by_vector is not None:
+            by_vector = _without_far(by_vector, by_word)
         return [each for each in (by_word, by_vector) if each is not None]
 
     def _ask(self, part: Callable[[], Ranking | None]) -> Ranking | None:
@@ -214,8 +220,11 @@ class Answer:
         return tuple(hits[: self._limit])
 
     def _hit(self, fused: Fused, stored: Stored) -> Hit:
-        languages = list(self._plan.words)[:_SHOWN_LANGUAGES] or [PLAIN]
-        ranges = find_words(stored.chunk.text, self._wanted, languages)
+        text, languages = stored.chunk.text, list(self._plan.words) or [PLAIN]
+        likely = languages if len(languages) <= _SHOWN_LANGUAGES else [tell_language(fold(text))]
+        ranges = find_words(text, self._wanted, likely)
+        if not ranges and likely != languages:  # what it stands among may have told another language
+            ranges = find_words(text, self._wanted, languages)
         return Hit(id=stored.id, chunk=stored.chunk, score=fused.score, ranges=ranges, fused=fused)
 
     @cached_property
@@ -229,6 +238,13 @@ class Answer:
             return self._parts.words.facets(self._plan, self._query.within)
         except Unavailable:
             return {}
+
+
+def _without_far(by_vector: Ranking, by_word: Ranking | None) -> Ranking:
+    """Return a list without what is far away and has no word of the question, scored as with all of it."""
+    having = {own for own, _ in by_word.hits} if by_word else frozenset[int]()
+    near = [(own, score) for own, score in by_vector.hits if score >= FAR or own in having]
+    return replace(by_vector, hits=near, low=by_vector.hits[-1][1] if by_vector.hits else None)
 
 
 def _cut(ranking: Ranking, size: int) -> Ranking:

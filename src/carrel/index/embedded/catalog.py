@@ -9,43 +9,16 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct, json
 
+from carrel.index import Unsearched
 from carrel.index.chunk import Chunk
-from carrel.index.source import Place
+from carrel.index.embedded.schema import FORMAT, MIGRATIONS, PARTS, Part
+from carrel.index.source import Lack, Place
 from carrel.records.database import Database, NewerFormat
 
-FORMAT = 1
-"""Grows with every change in what is indexed and how; an index of an earlier format is made anew."""
-
-Part = Literal["words", "vectors"]
-PARTS: tuple[Part, ...] = ("words", "vectors")
-
-_MIGRATIONS = (
-    """
-    CREATE TABLE state (
-        one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, generation INTEGER NOT NULL,
-        words TEXT NOT NULL, vectors TEXT NOT NULL, embedder TEXT NOT NULL
-    ) STRICT;
-    CREATE TABLE places (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB NOT NULL UNIQUE, stamp TEXT NOT NULL,
-        digest BLOB NOT NULL, tier TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL,
-        turns INTEGER NOT NULL, begin TEXT NOT NULL
-    ) STRICT;
-    CREATE TABLE chunks (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, place INTEGER NOT NULL, seq INTEGER NOT NULL,
-        digest BLOB NOT NULL, line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
-        headings TEXT NOT NULL, private INTEGER NOT NULL, date TEXT NOT NULL, speaker TEXT NOT NULL,
-        message_id TEXT NOT NULL, tags TEXT NOT NULL
-    ) STRICT;
-    CREATE INDEX chunks_in_order ON chunks (place, seq);
-    CREATE INDEX chunks_by_speaker ON chunks (speaker) WHERE speaker != '';
-    CREATE TABLE words_due (id INTEGER PRIMARY KEY) STRICT;
-    CREATE TABLE vectors_due (id INTEGER PRIMARY KEY) STRICT;
-    """,
-)
 _COLUMNS = (
     "c.id, c.place, c.seq, p.path, c.line, c.end_line, c.text, p.tier, c.headings, p.agent, c.private, "
     "c.date, c.speaker, p.session, c.message_id, c.tags"
@@ -53,6 +26,7 @@ _COLUMNS = (
 _JOINED = "chunks c JOIN places p ON p.id = c.place"
 _READ = f"SELECT {_COLUMNS} FROM {_JOINED}"  # noqa: S608 - constants
 _AT_ONCE = 500
+_SHOWN_PATHS = 5
 _words = json.Decoder(tuple[str, ...])
 
 
@@ -69,7 +43,7 @@ class State(Struct, frozen=True):
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """What the catalog knows of a place."""
+    """What the catalog knows of a place; one with a lack has no chunks."""
 
     id: int
     path: str
@@ -77,6 +51,7 @@ class Known(Struct, frozen=True, kw_only=True):
     digest: bytes
     turns: int
     begin: str
+    lack: str
 
 
 class Stored(Struct, frozen=True):
@@ -102,7 +77,7 @@ class Catalog:
     """The chunks in a database; no path means in memory."""
 
     def __init__(self, path: Path | None, *, inside: Path | None = None) -> None:
-        self._database = Database(path, _MIGRATIONS, durable=False, inside=inside)
+        self._database = Database(path, MIGRATIONS, durable=False, inside=inside)
         self.was_damaged = self._database.was_damaged
         self._begin(path)
 
@@ -148,7 +123,7 @@ class Catalog:
 
     def places(self, only: Iterable[str] | None = None) -> dict[str, Known]:
         """Return what is known of all places, or of some, by path."""
-        sql = "SELECT id, path, stamp, digest, turns, begin FROM places"
+        sql = "SELECT id, path, stamp, digest, turns, begin, lack FROM places"
         if only is None:
             rows = self._database.rows(sql)
         else:
@@ -156,22 +131,31 @@ class Catalog:
                 row for path in only for row in self._database.rows(f"{sql} WHERE path = ?", (_blob(path),))
             ]
         known = (
-            Known(id=row[0], path=_path(row[1]), stamp=row[2], digest=row[3], turns=row[4], begin=row[5])
+            Known(
+                id=row[0],
+                path=_path(row[1]),
+                stamp=row[2],
+                digest=row[3],
+                turns=row[4],
+                begin=row[5],
+                lack=row[6],
+            )
             for row in rows
         )
         return {each.path: each for each in known}
 
-    def keep_place(self, place: Place, digest: bytes) -> int:
+    def keep_place(self, place: Place, digest: bytes, lack: Lack | None = None) -> int:
         """Keep what a place says of itself now, and return its number."""
         values = (
             _blob(place.path), clean(place.stamp), digest, clean(place.tier), clean(place.agent),
-            clean(place.session), place.turns or 0, clean(place.begin),
+            clean(place.session), place.turns or 0, clean(place.begin), lack or "",
         )  # fmt: skip
         rows = self._database.rows(
-            "INSERT INTO places (path, stamp, digest, tier, agent, session, turns, begin) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET stamp = excluded.stamp, "
+            "INSERT INTO places (path, stamp, digest, tier, agent, session, turns, begin, lack) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET stamp = excluded.stamp, "
             "digest = excluded.digest, tier = excluded.tier, agent = excluded.agent, "
-            "session = excluded.session, turns = excluded.turns, begin = excluded.begin RETURNING id",
+            "session = excluded.session, turns = excluded.turns, begin = excluded.begin, "
+            "lack = excluded.lack RETURNING id",
             values,
         )
         return rows[0][0]
@@ -179,6 +163,17 @@ class Catalog:
     def keep_stamp(self, known: Known, stamp: str) -> None:
         """Keep a new stamp of a place whose text is what it was."""
         self._database.rows("UPDATE places SET stamp = ? WHERE id = ?", (clean(stamp), known.id))
+
+    def lacking(self) -> dict[str, Unsearched]:
+        """Return how many places cannot be searched, by what they lack, and the first of them."""
+        counts = self._database.rows("SELECT lack, count(*) FROM places WHERE lack != '' GROUP BY lack")
+        first = "SELECT path FROM places WHERE lack = ? AND lack != '' ORDER BY path LIMIT ?"
+        return {
+            lack: Unsearched(
+                count, tuple(_path(row[0]) for row in self._database.rows(first, (lack, _SHOWN_PATHS)))
+            )
+            for lack, count in counts
+        }
 
     def drop_place(self, known: Known) -> None:
         """Forget a place and its chunks."""
@@ -250,6 +245,11 @@ class Catalog:
         sql = f"SELECT c.id FROM {_JOINED} WHERE {condition}"  # noqa: S608 - the values are bound
         return [row[0] for row in self._database.rows(sql, values)]
 
+    def has_place_beside(self, condition: str, values: Sequence[Any]) -> bool:
+        """Tell whether there is a place for which a condition of `filters` on places does not hold."""
+        sql = f"SELECT EXISTS (SELECT 1 FROM places p WHERE NOT ({condition}))"  # noqa: S608 - the values are bound
+        return bool(self._database.rows(sql, values)[0][0])
+
     def stands(self, ids: Sequence[int]) -> dict[int, tuple[int, int, str, str]]:
         """Return place, number there, tier and speaker of some chunks."""
         found: dict[int, tuple[int, int, str, str]] = {}
@@ -266,13 +266,22 @@ class Catalog:
         return [_stored(row) for row in self._database.rows(sql, (_blob(path), last, first))]
 
     def speakers(self, *, shared: bool) -> list[str]:
-        """Return all who ever spoke, or those of whom everybody may know."""
-        sql = "SELECT DISTINCT speaker FROM chunks WHERE speaker != '' AND private <= ?"
+        """Return all who ever spoke, or those of whom everybody may know.
+
+        From each one to the next: DISTINCT would look at all that they said.
+        """
+        after = "SELECT min(speaker) FROM chunks WHERE speaker != '' AND speaker > name AND private <= ?"
+        sql = (
+            f"WITH RECURSIVE who(name) AS (VALUES ('') UNION ALL SELECT ({after}) FROM who "  # noqa: S608 - constants
+            "WHERE name IS NOT NULL) SELECT name FROM who WHERE name != ''"
+        )
         return [row[0] for row in self._database.rows(sql, (0 if shared else 1,))]
 
     def count(self) -> tuple[int, int]:
-        """Return how many places and chunks there are."""
-        rows = self._database.rows("SELECT (SELECT count(*) FROM places), (SELECT count(*) FROM chunks)")
+        """Return how many places and chunks can be searched."""
+        rows = self._database.rows(
+            "SELECT (SELECT count(*) FROM places WHERE lack = ''), (SELECT count(*) FROM chunks)"
+        )
         return rows[0][0], rows[0][1]
 
     # What other parts have yet to take in
@@ -305,6 +314,20 @@ class Catalog:
         with self.transaction():
             self._database.rows(f"DELETE FROM {part}_due WHERE id <= ?", (last,))  # noqa: S608 - one of two
             self.advance()
+
+    def settle_some(self, part: Part, ids: Sequence[int]) -> None:
+        """Take the notes of these chunks away, and of no other that was noted meanwhile."""
+        with self.transaction():
+            for begin in range(0, len(ids), _AT_ONCE):
+                some = ids[begin : begin + _AT_ONCE]
+                self._database.rows(f"DELETE FROM {part}_due WHERE id IN ({_marks(some)})", some)  # noqa: S608
+            self.advance()
+
+    def lag(self, part: Part) -> int:
+        """Return how many of the chunks there are a part has yet to take in."""
+        # CROSS: what is due is looked up among the chunks, and not each chunk among what is due.
+        sql = f"SELECT count(*) FROM {part}_due d CROSS JOIN chunks c ON c.id = d.id"  # noqa: S608 - one of two
+        return self._database.rows(sql)[0][0]
 
     def close(self) -> None:
         """Close the database."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 from zlib import crc32
 
 from msgspec import Struct
@@ -64,6 +65,7 @@ def stands_at(place: int, seq: int, tier: str) -> int:
     return place << 32 | (seq if tier in _RUNNING else seq * _APART)
 
 
+@lru_cache(1_024)  # a few people say most of what is said
 def code_of(speaker: str) -> int:
     """Return a number that stands for a speaker, whatever the case and accents of the name."""
     return crc32(fold(speaker).casefold().encode())

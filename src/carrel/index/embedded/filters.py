@@ -1,6 +1,7 @@
 """A filter as a condition on the catalog, for what has no words: vectors, and texts as they stand."""
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from carrel.index import Filter
@@ -17,13 +18,18 @@ def select(catalog: Catalog, within: Filter) -> Iterator[Stored]:
     return (each for each in catalog.matching(condition, values) if passes(each.chunk, within))
 
 
-def select_ids(catalog: Catalog, within: Filter) -> list[int] | None:
-    """Return the ids of the chunks that a filter lets through, None where it lets all."""
-    if within == Filter():
-        return None
+def select_ids(catalog: Catalog, within: Filter) -> Sequence[int] | None:
+    """Return the ids of the chunks that a filter lets through, None where it lets all.
+
+    An agent's own places are often all there are: then nobody has to look at every chunk.
+    """
     if within.sections or within.tags:
-        return [each.id for each in select(catalog, within)]
-    return catalog.ids(*_condition(within))
+        return array("q", (each.id for each in select(catalog, within)))
+    condition, values = _condition(within)
+    is_of_places = not (within.shared or within.since or within.until)
+    if is_of_places and not catalog.has_place_beside(condition, values):
+        return None
+    return array("q", catalog.ids(condition, values))
 
 
 def plain(heading: str) -> str:

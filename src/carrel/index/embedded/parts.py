@@ -16,6 +16,7 @@ from carrel.index.embed import Embedder
 from carrel.index.embedded.answer import Parts
 from carrel.index.embedded.catalog import Catalog, Part, State
 from carrel.index.embedded.filters import select_ids
+from carrel.index.embedded.lag import Lag
 from carrel.index.embedded.soundness import find_unsound
 from carrel.index.embedded.words import Words, WordsUnavailable
 from carrel.records.database import find_link
@@ -62,6 +63,7 @@ class OpenIndex:
         self._borrowed: Path | None = None
         self._speakers: dict[bool, list[str]] = {}
         self._masks: dict[Filter, Sequence[int] | None] = {}
+        self._lag: Lag | None = None
         self._is_checked = False
 
     @property
@@ -94,6 +96,7 @@ class OpenIndex:
         if state.vectors != self._state.vectors:
             self._vectors = None
         self._state = state
+        self._lag = None
         self._speakers.clear()
         self._masks.clear()
 
@@ -112,9 +115,13 @@ class OpenIndex:
         For others than the owner, nothing but what everybody may know of tells who speaks.
         """
         vectors: Vectors | None = None
-        if with_vectors and self._embedder is not None and self._state.embedder == self._embedder.name:
-            with self._noting("vectors"):
-                vectors = self.need_vectors()
+        self.trouble.pop("lag", None)
+        if with_vectors and self._embedder is not None:
+            if finding := self.lag.finding:
+                self.trouble["lag"] = finding
+            if self.lag.is_small:
+                with self._noting("vectors"):
+                    vectors = self.need_vectors()
         if shared not in self._speakers:
             self._speakers[shared] = self.catalog.speakers(shared=shared)
         return Parts(
@@ -126,21 +133,28 @@ class OpenIndex:
             allowed=self._allowed,
         )
 
+    @property
+    def lag(self) -> Lag:
+        """How many chunks have no vector of the embedder yet."""
+        if self._lag is None:
+            name, chunks = self._embedder.name if self._embedder else "", self.catalog.count()[1]
+            self._lag = Lag(chunks, self.catalog.lag("vectors") if name == self._state.embedder else chunks)
+        return self._lag
+
     @contextmanager
-    def writing(self) -> Generator[None]:
-        """Keep every other writer away."""
+    def writing(self, name: str = LOCK_FILE, *, patience: float | None = None) -> Generator[None]:
+        """Keep every other writer away, or all others from what has a lock of another name."""
         if self.folder is None:
             yield
             return
-        with typed_failures(LOCK_FILE):
-            fd = os.open(
-                self.folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-            )
+        with typed_failures(name):
+            fd = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            until = monotonic() + LOCK_SECONDS
+            patience = LOCK_SECONDS if patience is None else patience
+            until = monotonic() + patience
             while not self._disk.lock(fd):
                 if monotonic() > until:
-                    raise LockTimeout(LOCK_FILE, LOCK_SECONDS)
+                    raise LockTimeout(name, patience)
                 self._disk.pause(_PAUSE)
             yield
         finally:
@@ -228,7 +242,7 @@ class OpenIndex:
         if self.folder is None:
             return 0
         try:
-            return (self.folder / CATALOG_FILE).stat().st_ino
+            return os.stat(f"{self.folder}/{CATALOG_FILE}").st_ino  # noqa: PTH116 - a Path takes longer, each time
         except OSError:
             return -1
 

@@ -1,10 +1,11 @@
 """Making the catalog match its source: what changed is read, what is gone is forgotten, the rest stays.
 
 Of a document that changed, the chunks that are as they were keep their ids; of a session that grew, only the
-new turns are read. Whatever a changed chunk is searched with is due to be written again, and nothing else.
+new turns are read. Whatever a changed chunk is searched with is due to be written again, and nothing else. A
+file that cannot be searched is a place without chunks: it is told of, and not read again until it changes.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 from itertools import takewhile
 
@@ -16,7 +17,7 @@ from carrel.index.chunk import Chunk
 from carrel.index.chunking import chunk_document, chunk_turn
 from carrel.index.embedded.catalog import Catalog, Known, Line
 from carrel.index.embedded.entry import NEIGHBOURS
-from carrel.index.source import TEXT_LIMIT, Place, Source
+from carrel.index.source import TEXT_LIMIT, Lack, Place, Source, Text
 from carrel.records.database import DatabaseUnavailable
 
 _AT_ONCE = 2_000
@@ -37,7 +38,7 @@ def take_in(
         taking.take_some()
         if progress is not None:
             progress(taking.done, len(taking.pending))
-    taking.drop_gone()
+    taking.settle()
     return SyncReport(
         changed=taking.changed, gone=taking.gone, chunks=taking.chunks, unread=tuple(taking.unread)
     )
@@ -55,6 +56,7 @@ class _Taking:
         self._source = source
         self._known = known
         self._missing: dict[str, Known] = {}
+        self._settled: list[tuple[Known, str]] = []
 
     @property
     def is_done(self) -> bool:
@@ -64,10 +66,16 @@ class _Taking:
     def look(self, only: Collection[str] | None) -> None:
         """Find out what changed, and what is gone."""
         self._missing = dict(self._known)
-        for place in self._source.places(only):
+        stamps = {path: known.stamp for path, known in self._known.items() if known.stamp}
+        for place in self._source.places(only, stamps):
             self._missing.pop(place.path, None)
-            if not _is_same(place, self._known.get(place.path)):
+            known = self._known.get(place.path)
+            if known is None:
+                self.pending += [] if place.enough == 0 else [place]
+            elif not _is_same(place, known):
                 self.pending.append(place)
+            elif place.stamp and known.turns == place.turns and known.stamp != place.stamp:
+                self._settled.append((known, place.stamp))
 
     def take_some(self) -> None:
         """Take in places in one transaction, until it is large enough."""
@@ -77,12 +85,14 @@ class _Taking:
                 self._take(self.pending[self.done])
                 self.done += 1
 
-    def drop_gone(self) -> None:
-        """Forget what is gone."""
-        if self._missing:
+    def settle(self) -> None:
+        """Forget what is gone, and keep the stamps of sessions that are as they were."""
+        if self._missing or self._settled:
             with self._catalog.transaction():
                 for known in self._missing.values():
                     self._drop(known)
+                for known, stamp in self._settled:
+                    self._catalog.keep_stamp(known, stamp)
 
     def _take(self, place: Place) -> None:
         known = self._known.get(place.path)
@@ -96,19 +106,30 @@ class _Taking:
 
     def _drop(self, known: Known) -> None:
         self._catalog.drop_place(known)
-        self.gone += 1
+        self.gone += not known.lack
 
     def _take_document(self, place: Place, known: Known | None) -> None:
-        text = self._source.text(place)
-        if text is None or len(text) > TEXT_LIMIT:
+        told = Text(lack=place.lack) if place.lack else self._source.text(place)
+        if told is None:
             if known is not None:
                 self._drop(known)
             return
-        digest = _digest(place, text)
-        if known is not None and known.digest == digest:
-            self._catalog.keep_stamp(known, _stamp(place))
+        told = Text(text=told) if isinstance(told, str) else told
+        if lack := told.lack or ("too_large" if len(told.text) > TEXT_LIMIT else None):
+            self._take_lack(place, known, lack)
             return
-        self._count(_replace(self._catalog, place, digest, chunk_document(place, text)))
+        said = replace(place, private=place.private or told.private)
+        digest = _digest(said, told.text)
+        if known is not None and known.digest == digest:
+            self._catalog.keep_stamp(known, place.stamp)
+            return
+        self._count(_replace(self._catalog, place, digest, chunk_document(said, told.text)))
+
+    def _take_lack(self, place: Place, known: Known | None, lack: Lack) -> None:
+        """Note that a place cannot be searched; what could not be read may be read another time."""
+        place = replace(place, stamp="") if lack == "unreadable" else place
+        _replace(self._catalog, place, b"", (), lack)
+        self.gone += known is not None and not known.lack
 
     def _take_session(self, place: Place, known: Known | None) -> None:
         digest = _digest(place)
@@ -122,7 +143,7 @@ class _Taking:
         last = self._catalog.last(known.id)
         for seq, chunk in enumerate(chunks, last + 1):
             self._catalog.add(known.id, seq, chunk, digest_of(chunk))
-        self._catalog.keep_place(_stamped(place), digest)
+        self._catalog.keep_place(place, digest)
         if chunks:
             _owe(self._catalog, known.id, last + 1, last + len(chunks))
         self._count(len(chunks))
@@ -138,9 +159,11 @@ def _is_grown(place: Place, known: Known, digest: bytes) -> bool:
     return is_told and known.turns <= (place.turns or 0)
 
 
-def _replace(catalog: Catalog, place: Place, digest: bytes, chunks: Sequence[Chunk]) -> int:
+def _replace(
+    catalog: Catalog, place: Place, digest: bytes, chunks: Sequence[Chunk], lack: Lack | None = None
+) -> int:
     """Put new chunks where others stood, leave those alone that are as they were; return how many are new."""
-    own = catalog.keep_place(_stamped(place), digest)
+    own = catalog.keep_place(place, digest, lack)
     old = catalog.lines(own)
     digests = [digest_of(chunk) for chunk in chunks]
     head = _common(old, digests)
@@ -176,33 +199,19 @@ def _common(lines: Sequence[Line], digests: Sequence[bytes]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0].digest == pair[1], pairs))
 
 
-def _is_same(place: Place, known: Known | None) -> bool:
-    if known is None:
-        return False
+def _is_same(place: Place, known: Known) -> bool:
+    if place.stamp and known.stamp == place.stamp:
+        return True
     if place.turns is None:
-        return bool(place.stamp) and known.stamp == _stamp(place)
-    return known.turns == place.turns and _is_grown(place, known, _digest(place))
+        return False
+    enough = place.turns if place.enough is None else place.enough
+    return known.turns >= enough and _is_grown(place, known, _digest(place))
 
 
 def _digest(place: Place, text: str = "") -> bytes:
     """Return what a place is recognised by: its text, and all else that its chunks hold."""
-    return sha256("\0".join((*_told(place), text)).encode("utf-8", "surrogatepass")).digest()
-
-
-def _stamp(place: Place) -> str:
-    """Return a stamp that changes also with what a place says of itself; "" where there is none."""
-    if not place.stamp:
-        return ""
-    told = "\0".join((*_told(place), place.stamp))
-    return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _stamped(place: Place) -> Place:
-    return replace(place, stamp=_stamp(place))
-
-
-def _told(place: Place) -> Iterator[str]:
-    yield from (place.tier, place.agent, str(place.private), place.date, place.session, *place.tags, "")
+    told = (place.tier, place.agent, str(place.private), place.date, place.session, *place.tags, "", text)
+    return sha256("\0".join(told).encode("utf-8", "surrogatepass")).digest()
 
 
 def digest_of(chunk: Chunk) -> bytes:

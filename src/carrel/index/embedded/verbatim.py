@@ -1,27 +1,29 @@
 """Answering from the texts as they stand: documents and turns put together again from their chunks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from msgspec.structs import replace
 
 from carrel.findings import Finding
 from carrel.index import Found, Hit, Query
-from carrel.index.embedded.catalog import Catalog, Stored
-from carrel.index.embedded.filters import select
+from carrel.index.embedded.catalog import Stored
 from carrel.index.literal import LiteralHit, scan
 from carrel.index.literal.needles import Needle, pattern, substring
 
 
-def find_verbatim(catalog: Catalog, query: Query, limit: int) -> Found:
-    """Return where a text or a pattern stands, by path and line; a pattern that is none is an error."""
+def find_verbatim(stored: Iterable[Stored], query: Query, limit: int) -> Found:
+    """Return where a text or a pattern stands in chunks that come by path and line, in this order.
+
+    A pattern that is none is an error.
+    """
     needle: Needle = (
         pattern(query.text, case=query.case)
         if query.mode == "regex"
         else substring(query.text, case=query.case)
     )
     groups: list[list[Stored]] = []
-    done = scan(_texts(catalog, query, groups), needle, lines=query.lines, limit=limit)
+    done = scan(_texts(stored, groups), needle, lines=query.lines, limit=limit)
     hits = tuple(_hit(groups[int(found.path)], found) for found in done.hits)
     if not done.unfinished:
         return Found(hits=hits)
@@ -33,11 +35,10 @@ def find_verbatim(catalog: Catalog, query: Query, limit: int) -> Found:
     return Found(hits=hits, degraded=True, findings=(finding,))
 
 
-def _texts(catalog: Catalog, query: Query, groups: list[list[Stored]]) -> Iterator[tuple[str, str]]:
+def _texts(stored: Iterable[Stored], groups: list[list[Stored]]) -> Iterator[tuple[str, str]]:
     """Yield each document and each turn as a text, with its number among the groups as its name."""
     for _, chunks in groupby(
-        select(catalog, query.within),
-        key=lambda each: (each.place, each.chunk.line if each.chunk.session else 0),
+        stored, key=lambda each: (each.place, each.chunk.line if each.chunk.session else 0)
     ):
         group = list(chunks)
         groups.append(group)

@@ -1,23 +1,17 @@
-"""Writing to the parts of the index what the catalog says is due.
+"""Writing to the words what the catalog says is due.
 
 What is due is noted until a part holds it, and writing it twice changes nothing; so it does not matter where
 a writer was interrupted.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from carrel.index import Progress
-from carrel.index.embed import Embedder
 from carrel.index.embedded.catalog import Catalog
-from carrel.index.embedded.entry import NEIGHBOURS, Entry, entry_of, vector_text
+from carrel.index.embedded.entry import NEIGHBOURS, Entry, entry_of
 from carrel.index.embedded.words import Words
 
-if TYPE_CHECKING:  # numpy is heavy, and who searches words alone has no use for it
-    from carrel.index.vectors import Vectors
-
 _WORDS_AT_ONCE = 100_000
-_VECTORS_AT_ONCE = 2_048
 _READ_AT_ONCE = 1_000
 
 Due = tuple[int, int, int]
@@ -31,24 +25,6 @@ def write_words(catalog: Catalog, words: Words, progress: Progress | None = None
         words.write(_told(_entries(catalog, due), progress, done, total), [own for own, _, _ in due])
         catalog.settle("words", due[-1][0])
         done += len(due)
-
-
-def write_vectors(
-    catalog: Catalog, vectors: "Vectors", embedder: Embedder, progress: Progress | None = None
-) -> None:
-    """Make and keep the vectors of all chunks that are due."""
-    total, done = catalog.waiting("vectors") if progress else 0, 0
-    while due := catalog.due("vectors", _VECTORS_AT_ONCE):
-        chunks = catalog.chunks([own for own, _, _ in due])
-        texts = {own: vector_text(stored.chunk) for own, stored in chunks.items()}
-        if gone := [own for own, _, _ in due if own not in texts]:
-            vectors.drop(gone)
-        if texts:
-            vectors.put(list(texts), embedder.embed(list(texts.values())))
-        catalog.settle("vectors", due[-1][0])
-        done += len(due)
-        if progress is not None:
-            progress(done, total)
 
 
 def _told(entries: Iterator[Entry], progress: Progress | None, done: int, total: int) -> Iterator[Entry]:

@@ -16,7 +16,8 @@ from msgspec import Struct
 RRF_K = 60
 """How slowly a place in a list loses its worth: the 61st counts about half as much as the first."""
 
-_GRAIN = 2.0**40  # scores closer than this are equal: adding in another order must make no difference
+_COARSE = 2.0**12
+"""Added and taken away, it rounds to 40 bits: adding scores in another order must make no difference."""
 
 Ranked = Sequence[tuple[int, float]]
 """Ids with their scores, best first; larger is better."""
@@ -153,7 +154,7 @@ def _fuse(
             sums[entry] = sums.get(entry, 0.0) + share * value
     if boosts.weights:
         sums = {entry: value * boosts.weight(entry) for entry, value in sums.items()}
-    scores = {entry: round(value * _GRAIN) / _GRAIN for entry, value in sums.items()}
+    scores = {entry: value + _COARSE - _COARSE for entry, value in sums.items()}
 
     def build(entry: int) -> Fused:
         boost = boosts.weight(entry)
@@ -199,13 +200,13 @@ def _ranks(hits: Ranked) -> _Said:
 
 def _by_distance(ranking: Ranking, said: _Said) -> _Worth:
     """Return how far up between the lowest and the highest score each is; what is no number is the lowest."""
-    finite = {entry: score for entry, (_, score) in said.items() if isfinite(score)}
-    worth = dict.fromkeys(said, 0.0)
-    high = max(finite.values(), default=0.0)
-    low = min(finite.values(), default=0.0) if ranking.low is None else min(ranking.low, high)
+    finite = [score for _, score in said.values() if isfinite(score)]
+    high = max(finite, default=0.0)
+    low = min(finite, default=0.0) if ranking.low is None else min(ranking.low, high)
     span = high - low
     if span > 0 and isfinite(span):
-        worth.update((entry, max(score - low, 0.0) / span) for entry, score in finite.items())
-    else:
-        worth.update(dict.fromkeys(finite, 1.0))
-    return worth
+        return {
+            entry: above / span if 0.0 < (above := score - low) <= span else 0.0
+            for entry, (_, score) in said.items()
+        }
+    return {entry: 1.0 if isfinite(score) else 0.0 for entry, (_, score) in said.items()}

@@ -1,22 +1,15 @@
-"""Fakes that ship: stores without a disk, clocks that stand still, disks that fail, models with a script."""
+"""Disks that fail, or know what a power cut would leave."""
 
-import asyncio
 import errno
 import os
 import signal
 import stat
-from collections.abc import AsyncIterator, Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
 
-from carrel.clock import FixedClock
 from carrel.files.disk import Disk
-from carrel.files.ephemeral import EphemeralFiles
-from carrel.runtime.model import Reply, Request
-
-__all__ = ["SILENCE", "EphemeralFiles", "FaultyDisk", "FixedClock", "ScriptedModel", "VolatileDisk"]
 
 
 class FaultyDisk(Disk):
@@ -64,6 +57,11 @@ class FaultyDisk(Disk):
         """Rename, unless it is this call's turn to fail."""
         with self._call("rename"):
             super().rename(old, new, directory=directory)
+
+    def link(self, old: str, new: str, *, directory: int, into: int) -> None:
+        """Link, unless it is this call's turn to fail."""
+        with self._call("link"):
+            super().link(old, new, directory=directory, into=into)
 
     def unlink(self, name: str, *, directory: int) -> None:
         """Unlink, unless it is this call's turn to fail."""
@@ -175,37 +173,3 @@ class VolatileDisk(Disk):
     def _serial(self, found: os.stat_result) -> int:
         serial = self._serials.get((found.st_dev, found.st_ino))
         return self._made(found) if serial is None else serial
-
-
-SILENCE: Any = object()
-"""A step of a script that never ends."""
-
-
-class ScriptedModel:
-    """Plays one script a call, the last one again and again.
-
-    A step is a piece, a Reply, an error to raise, `SILENCE`, or a function to call, which may say the next
-    step. `requests` is what it was asked, `closed` how many of its answers have come to an end.
-    """
-
-    def __init__(self, *scripts: Iterable[Any], name: str = "scripted") -> None:
-        self.name = name
-        self.requests: list[Request] = []
-        self.closed = 0
-        self._scripts = [tuple(script) for script in scripts] or [()]
-
-    async def stream(self, request: Request) -> AsyncIterator[str | Reply]:
-        """Play the next script."""
-        script = self._scripts[min(len(self.requests), len(self._scripts) - 1)]
-        self.requests.append(request)
-        try:
-            for step in script:
-                said: Any = step() if callable(step) else step
-                if said is SILENCE:
-                    await asyncio.Event().wait()
-                elif isinstance(said, BaseException):
-                    raise said
-                elif said is not None:
-                    yield said
-        finally:
-            self.closed += 1
