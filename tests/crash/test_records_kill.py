@@ -1,4 +1,4 @@
-"""kill -9 of a worker at any instant: no job, result or figure that was acknowledged is lost or there twice."""
+"""kill -9 of a worker at any instant: nothing that was acknowledged is lost or there twice, or by halves."""
 
 import os
 import random
@@ -48,6 +48,50 @@ for i in range(100000):
             records.audit.note(at=now, actor=run, action="worked", target=job.key)
             records.queue.finish(job, {"by": run})
         print("done", job.key, flush=True)
+"""
+
+# Takes two facts from each entry and moves the cursor with them, then writes each: a change is begun, and
+# settled together with its fact. What an earlier run left planned comes first; its change came to nothing.
+LEARNER = """
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from msgspec.structs import replace
+from carrel.records.changes import Change, Splice
+from carrel.records.facts import Fact
+from carrel.records.sqlite import SqliteRecords
+now = datetime(2026, 4, 24, tzinfo=UTC)
+records = SqliteRecords(Path(sys.argv[1]))
+facts, changes = records.facts, records.changes
+
+def write(fact):
+    line = f"- {fact.text}"
+    change = changes.begin(Change(
+        at=now, actor="kate", action="append", path="p", before="b", after="a",
+        splice=Splice(0, b"", line.encode() * 100), reason=fact.id,
+    ))
+    print("begun", change.id, flush=True)
+    with records.transaction():
+        changes.settle(change.id, "done")
+        facts.update(replace(facts.get(fact.id), state="written", line=line, change=change.id))
+    print("written", fact.id, flush=True)
+
+print("ready", flush=True)
+for left in changes.list(state="begun"):
+    changes.settle(left.id, None)
+for fact in facts.find(states=["planned"]):
+    write(fact)
+for entry in range(facts.cursor("kate", "s"), 100000):
+    found = [
+        Fact(id=f"{entry}.{n}", agent="kate", layer="project", kind="note", text="t", key="t", at=now)
+        for n in (1, 2)
+    ]
+    with records.transaction():
+        assert facts.add(found) == 2
+        assert facts.advance("kate", "s", expect=entry, to=entry + 1)
+    print("took", entry, flush=True)
+    for fact in found:
+        write(fact)
 """
 
 OPENER = """
@@ -137,6 +181,34 @@ def take_all(records: SqliteRecords, now: datetime) -> dict[int, object]:
     while job := records.queue.take(["work"], now=now, lease=HOUR, worker="heir"):
         taken[job.id] = job
     return taken
+
+
+def test_twenty_kills_of_a_learner_leave_each_fact_once_with_its_change_and_its_cursor(
+    tmp_path: Path,
+) -> None:
+    path, chance = tmp_path / "records.db", random.Random(13)
+    lines: list[str] = []
+    for _ in range(RUNS):
+        lines += killed(LEARNER, [str(path)], lines=chance.randint(1, 20), seconds=chance.uniform(0, 0.02))
+        records = SqliteRecords(path)
+        what_was_learnt_is_whole(records, lines)
+        records.close()
+
+
+def what_was_learnt_is_whole(records: SqliteRecords, lines: list[str]) -> None:
+    assert records._database.rows("PRAGMA integrity_check") == [("ok",)]
+    facts = records.facts.find(limit=100_000)
+    cursor = records.facts.cursor("kate", "s")
+    assert [fact.id for fact in facts] == [f"{entry}.{n}" for entry in range(cursor) for n in (1, 2)]
+    took = [int(entry) for entry in said(lines, "took")]
+    assert took == sorted(set(took) & set(range(cursor)))
+    written = {fact.id: fact.change for fact in facts if fact.state == "written"}
+    assert set(said(lines, "written")) <= set(written)
+    changes = records.changes.list(limit=100_000)
+    assert {change.reason: change.id for change in changes if change.state == "done"} == written
+    assert sum(change.state == "begun" for change in changes) <= 1
+    assert all(change.splice.new == b"- t" * 100 for change in changes)
+    assert len(facts) - len(written) <= 2
 
 
 def test_a_kill_while_a_file_is_made_leaves_one_that_opens(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The small truths beside the files: what was sent, what waits, what it cost, who did what."""
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -7,6 +8,10 @@ from carrel.records.content import Payload
 
 if TYPE_CHECKING:  # most commands look at the layout and at what is frozen, and need none of these
     from carrel.records.audit import Audit
+    from carrel.records.changes import Changes
+    from carrel.records.dreams import Dreams
+    from carrel.records.facts import Facts
+    from carrel.records.proposals import Proposals
     from carrel.records.queue import Queue
     from carrel.records.recalls import Recalls
     from carrel.records.usage import Usage
@@ -35,6 +40,26 @@ class Records(Protocol):
     @property
     def recalls(self) -> "Recalls":
         """What was remembered when."""
+        ...
+
+    @property
+    def facts(self) -> "Facts":
+        """What was learnt."""
+        ...
+
+    @property
+    def changes(self) -> "Changes":
+        """What memory changed in files."""
+        ...
+
+    @property
+    def proposals(self) -> "Proposals":
+        """What waits for the owner's word."""
+        ...
+
+    @property
+    def dreams(self) -> "Dreams":
+        """What was promoted by recall."""
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -72,6 +97,13 @@ class Records(Protocol):
 
     def thaw(self, agent: str, session: str) -> None:
         """End the freeze of a session: its next `prepare` reads the files again."""
+        ...
+
+    def forget(self, texts: Collection[str]) -> int:
+        """End the freeze of sessions whose parts hold one of these texts, and forget such last calls.
+
+        Return how many of both there were.
+        """
         ...
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """What a record may hold: names, excerpts and JSON, and how much of each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from carrel import plainjson
@@ -14,17 +14,25 @@ NAME_CHARACTERS = 4_096
 PAYLOAD_CHARACTERS = 1_000_000
 """The JSON of one job, one result or one event; what is longer belongs into a file."""
 
+PROSE_CHARACTERS = 20_000
+"""Of what is read by people and models: a fact, the line it became, the reason of a change."""
+
 
 class RecordTooLarge(UsageError):
     """A record was given more than one may hold; nothing was written."""
 
     code = "record_too_large"
 
-    def __init__(self, what: str, size: int, limit: int) -> None:
-        super().__init__(
-            f"{what} has {size:,} characters and may have {limit:,}.",
-            hint="Keep the text in a file of the workspace and name its path here.",
-        )
+    def __init__(
+        self,
+        what: str,
+        size: int,
+        limit: int,
+        *,
+        unit: str = "characters",
+        hint: str = "Keep the text in a file of the workspace and name its path here.",
+    ) -> None:
+        super().__init__(f"{what} has {size:,} {unit} and may have {limit:,}.", hint=hint)
         self.size = size
         self.limit = limit
 
@@ -36,7 +44,14 @@ def named(text: str) -> str:
     return text
 
 
-def pack(payload: Payload, *, limit: int | None = PAYLOAD_CHARACTERS) -> str:
+def whole(text: str, limit: int = PROSE_CHARACTERS) -> str:
+    """Return a text as it is; one that is too long is refused, since nobody would miss what was cut."""
+    if len(text) > limit:
+        raise RecordTooLarge("A text in a record", len(text), limit)
+    return text
+
+
+def pack(payload: Payload | Sequence[str], *, limit: int | None = PAYLOAD_CHARACTERS) -> str:
     """Return the JSON of a payload; what JSON cannot say is a TypeError."""
     text = plainjson.dumps(payload).decode()
     if limit is not None and len(text) > limit:

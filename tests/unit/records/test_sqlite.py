@@ -1,4 +1,5 @@
 import json
+import random
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from threading import Barrier, Timer
@@ -6,7 +7,10 @@ from threading import Barrier, Timer
 import apsw
 import pytest
 
+from carrel.records.changes import SPLICE_BYTES, Change, Splice
 from carrel.records.database import DatabaseUnavailable, NewerFormat
+from carrel.records.facts import Fact
+from carrel.records.proposals import Proposal
 from carrel.records.recalls import RecallEvent
 from carrel.records.sqlite import SqliteRecords
 from carrel.records.usage import Spent
@@ -31,7 +35,7 @@ FORMAT_1 = """
     INSERT INTO frozen VALUES ('kate', 's1', 'main', '{"1":"as it was"}');
     """
 
-# As it was before calls were counted by Carrel too; only what the next format changes.
+# As it was before calls were counted by Carrel too; only what a later format changes.
 FORMAT_2 = """
     CREATE TABLE usage (
         id INTEGER PRIMARY KEY, agent ANY NOT NULL, session ANY NOT NULL, turn ANY NOT NULL,
@@ -39,8 +43,44 @@ FORMAT_2 = """
         output INTEGER NOT NULL, cost REAL, purpose TEXT NOT NULL,
         UNIQUE (agent, session, turn)
     ) STRICT;
+    CREATE TABLE recalls (
+        id INTEGER PRIMARY KEY, agent ANY NOT NULL, session ANY NOT NULL, at INTEGER NOT NULL,
+        query ANY NOT NULL, path ANY NOT NULL, line INTEGER NOT NULL, tier ANY NOT NULL,
+        rank INTEGER NOT NULL, score REAL NOT NULL, text ANY NOT NULL, who TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX recalls_by_time ON recalls (agent, at);
     PRAGMA user_version = 2;
     INSERT INTO usage VALUES (1, 'kate', 's1', 't1', 'gpt-5', 1777032000000000, 120, 80, 7, 0.5, 'turn');
+    """
+
+# As it was before facts, changes and proposals; what was there by then, with a row of each.
+FORMAT_3 = """
+    CREATE TABLE jobs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, kind ANY NOT NULL, key ANY NOT NULL, payload TEXT NOT NULL,
+        state TEXT NOT NULL, attempts INTEGER NOT NULL, not_before INTEGER NOT NULL, error ANY NOT NULL,
+        result TEXT NOT NULL, claim INTEGER NOT NULL, worker ANY NOT NULL, due INTEGER,
+        UNIQUE (kind, key)
+    ) STRICT;
+    CREATE INDEX jobs_open ON jobs (id, due, kind) WHERE due IS NOT NULL;
+    CREATE INDEX jobs_by_state ON jobs (state);
+    CREATE INDEX usage_by_session ON usage (agent, session);
+    CREATE INDEX usage_by_time ON usage (at);
+    CREATE TABLE audit (
+        id INTEGER PRIMARY KEY, at INTEGER NOT NULL, actor ANY NOT NULL, action ANY NOT NULL,
+        target ANY NOT NULL, session ANY NOT NULL, detail TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX audit_by_action ON audit (action);
+    CREATE INDEX audit_by_target ON audit (target);
+    ALTER TABLE usage ADD COLUMN counted INTEGER NOT NULL DEFAULT 0;
+    PRAGMA user_version = 3;
+    INSERT INTO jobs VALUES
+        (4, 'extract', 'k', '{"n":1}', 'waiting', 2, 1777032000000000, 'no', '{}', 2, 'ann', 1777032000000000);
+    INSERT INTO usage VALUES (2, 'kate', 's1', 't2', 'gpt-5', 1777032000000000, 9, 0, 1, NULL, 'turn', 8);
+    INSERT INTO audit VALUES (7, 1777032000000000, 'kate', 'write', X'6DEDB3BF', 's1', '{"bytes":3}');
+    INSERT INTO recalls VALUES
+        (1, 'kate', 's1', 1777032000000000, 'q', 'MEMORY.md', 1, 'profile', 1, 0.5, 't', 'tool'),
+        (3, 'kate', 's1', 1777032000000000, 'q', 'MEMORY.md', 1, 'profile', 1, 0.5, 't', 'tool'),
+        (4, 'ana', 's2', 1777032000000001, X'6DEDB3BF', X'6DEDB3BF', 2, 'journal', 3, 0.25, X'6DEDB3BF', 'chat');
     """
 
 
@@ -104,6 +144,7 @@ def test_of_many_that_freeze_at_once_all_read_the_same_afterwards(path):
 def test_opening_waits_while_another_process_makes_the_file(path):
     path.parent.mkdir()
     other = apsw.Connection(str(path))
+    other.set_busy_timeout(5_000)  # whoever waits looks at the file again and again, and may be in its way
     list(other.execute("BEGIN IMMEDIATE; CREATE TABLE being_made (x)"))
     Timer(0.2, lambda: list(other.execute("COMMIT"))).start()
     records = SqliteRecords(path)
@@ -155,6 +196,27 @@ def write_all(records):
     records.usage.add(spent(), turn="t1")
     records.audit.note(at=NOW, actor="kate", action="write")
     records.recalls.add([recalled()])
+    records.facts.add([fact("f1")])
+    records.facts.advance("kate", "s1", expect=0, to=5)
+    records.changes.settle(records.changes.begin(change()).id, "done")
+    records.proposals.add(proposal("k1"))
+
+
+def fact(name, **changes):
+    return Fact(
+        id=name, agent="kate", layer="project", kind="note", at=NOW, **({"text": "t", "key": "t"} | changes)
+    )
+
+
+def change(splice=None, **changes):
+    first = {"at": NOW, "actor": "kate", "action": "append", "path": "p", "before": None, "after": "d"}
+    return Change(splice=splice or Splice(0, b"", b"- t\n"), **(first | changes))
+
+
+def proposal(key, **changes):
+    return Proposal(
+        key=key, at=NOW, agent="kate", actor="kate", action="add", why="w", reason="r", path="p", **changes
+    )
 
 
 def seen(records):
@@ -165,6 +227,10 @@ def seen(records):
         records.usage.total(),
         records.audit.events(),
         records.recalls.since("kate", NOW),
+        records.facts.find(),
+        records.facts.cursor("kate", "s1"),
+        records.changes.list(),
+        records.proposals.list(),
     )
 
 
@@ -203,6 +269,42 @@ def test_calls_that_were_reported_before_they_were_counted_keep_their_account(pa
     assert again.usage.last("kate", "s1") == later
     assert again.usage.total().input == 129
     again.close()
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_a_file_of_before_facts_keeps_every_row(path, mode):
+    path.parent.mkdir()
+    connection = apsw.Connection(str(path))
+    list(connection.execute(f"PRAGMA journal_mode = {mode}; {FORMAT_1}; {FORMAT_2}; {FORMAT_3}"))
+    kept = ("facts_of_workspace", "assemblies", "frozen", "jobs", "usage", "audit")
+    before = {table: list(connection.execute(f"SELECT * FROM {table}")) for table in kept}
+    assert all(before.values())
+    connection.close()
+    records = SqliteRecords(path)
+    assert {table: records._database.rows(f"SELECT * FROM {table}") for table in kept} == before
+    assert records.audit.events()[0].target == "m\udcff"
+    assert records.usage.total().input == 129
+    assert records.recalls.since("kate", NOW) == [recalled()] * 2
+    (odd,) = records.recalls.since("ana", NOW)
+    assert (odd.query, odd.path, odd.text, odd.line, odd.rank) == ("m\udcff", "m\udcff", "m\udcff", 2, 3)
+    assert (records.facts.find(), records.changes.list(), records.proposals.list()) == ([], [], [])
+    write_all(records)
+    after = seen(records)
+    records.close()
+    again = SqliteRecords(path)
+    assert seen(again) == after
+    assert again._database.rows("PRAGMA user_version") == [(5,)]
+    assert again._database.rows("PRAGMA integrity_check") == [("ok",)]
+    again.close()
+
+
+def test_a_file_that_was_brought_up_to_date_is_made_like_a_new_one(path):
+    path.parent.mkdir()
+    connection = apsw.Connection(str(path))
+    list(connection.execute(FORMAT_1))
+    connection.close()
+    tables = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+    assert SqliteRecords(path)._database.rows(tables) == SqliteRecords()._database.rows(tables)
 
 
 def test_many_that_bring_a_file_up_to_date_at_once_do_it_once(path):
@@ -286,6 +388,12 @@ WRITES = {
     "usage": lambda records: add_turns(records, 1000),
     "audit": lambda records: records.audit.note(at=NOW, actor="k", action="a", detail={"text": "x" * 50_000}),
     "recalls": lambda records: records.recalls.add([recalled()] * 1000),
+    "facts": lambda records: records.facts.add(fact(f"{n}", text="x" * 1000) for n in range(50)),
+    "fact": lambda records: records.facts.update(fact("f1", text="x" * 20_000, key="y" * 20_000)),
+    "changes": lambda records: records.changes.begin(
+        change(Splice(0, b"", random.Random(1).randbytes(50_000)))
+    ),
+    "proposals": lambda records: records.proposals.add(proposal("other", new="x" * 50_000)),
 }
 
 
@@ -306,6 +414,86 @@ def test_a_full_disk_is_a_typed_error_and_what_was_acknowledged_stays(path, what
     WRITES[what](records)
     assert seen(records) != before
     records.close()
+
+
+def test_a_large_change_of_prose_takes_a_part_of_its_room(path):
+    records = SqliteRecords(path)
+    prose = b"".join(b"- Ana likes the number %d.\n" % number for number in range(20_000))
+    begun = records.changes.begin(change(Splice(0, prose, b"")))
+    records.close()
+    assert path.stat().st_size < len(prose) / 2
+    assert SqliteRecords(path).changes.get(begun.id).splice.old == prose
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "old = X'00'",
+        "old = substr(old, 1, length(old) - 5)",
+        "old_size = old_size + 1",
+        "old_size = old_size - 1",
+        f"old_size = {SPLICE_BYTES * 1000}",
+    ],
+)
+def test_a_damaged_splice_is_a_typed_error_and_the_others_are_not_touched(damage):
+    records = SqliteRecords()
+    whole = records.changes.begin(change())
+    records.changes.begin(change(Splice(0, b"\0" * 100_000, b"")))
+    records._database.rows(f"UPDATE changes SET {damage} WHERE id = 2")
+    with pytest.raises(DatabaseUnavailable, match="Change 2 is damaged") as failure:
+        records.changes.get(2)
+    assert failure.value.hint
+    with pytest.raises(DatabaseUnavailable):
+        records.changes.list()
+    assert records.changes.list(before=2) == [whole]
+
+
+ONE_OF_MANY = {
+    "key": lambda records: records.facts.find(
+        agent="kate", key="k7", states=["planned", "written"], path="p"
+    ),
+    "line": lambda records: records.facts.find(store="workspace", path="p", line="- 9", states=["written"]),
+    "session": lambda records: records.facts.find(agent="kate", session="s7"),
+    "change": lambda records: records.facts.find(change=9, states=["written"]),
+    "subject": lambda records: records.facts.find(agent="kate", subject="b9", states=["written"]),
+    "state": lambda records: records.facts.find(states=["planned"]),
+    "agent and state": lambda records: records.facts.find(agent="kate", states=["planned"]),
+    "first page": lambda records: records.facts.find(agent="kate", states=["written", "waiting"], limit=1),
+    "last page": lambda records: records.facts.find(agent="kate", path="p", after="1998"),
+    "begun": lambda records: records.changes.list(state="begun"),
+    "uncommitted": lambda records: records.changes.list(state="done", committed=False),
+    "path": lambda records: records.changes.list(path="p9", state="done"),
+    "waiting": lambda records: records.proposals.list(agent="kate"),
+}
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Two thousand of each kind, written, committed and decided but for one."""
+    records = SqliteRecords()
+    with records.transaction():
+        for n in range(2000):
+            one = n == 7
+            state = "planned" if one else "written"
+            names = {"key": f"k{n}", "line": f"- {n}", "session": f"s{n}", "subject": f"b{n}"}
+            records.facts.add([fact(f"{n}", state=state, path="p", change=n, **names)])
+            begun = records.changes.begin(change(path=f"p{n}", state="begun" if n == 8 else "done"))
+            if not one:
+                records.changes.keep_commit(begun.id, "c")
+            made = records.proposals.add(proposal(f"{n}"))
+            if not one:
+                records.proposals.decide(made.id, "approved", at=NOW, by="owner")
+    return records
+
+
+@pytest.mark.parametrize("what", sorted(ONE_OF_MANY))
+def test_what_is_asked_of_every_fact_does_not_look_at_all_of_them(many, what):
+    steps = []
+    many._database._connection.set_progress_handler(lambda: bool(steps.append(1)), 100)
+    found = ONE_OF_MANY[what](many)
+    many._database._connection.set_progress_handler(None)
+    assert len(found) == 1
+    assert len(steps) < 10
 
 
 READ_ONLY = """

@@ -1,15 +1,21 @@
 """Records in one SQLite file: the embedded implementation, and with no path the one for tests."""
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from carrel import plainjson
 from carrel.records.content import Payload, pack, unpack
 from carrel.records.database import Database
 from carrel.records.sqlite.schema import MIGRATIONS
 
 if TYPE_CHECKING:
     from carrel.records.audit import Audit
+    from carrel.records.changes import Changes
+    from carrel.records.dreams import Dreams
+    from carrel.records.facts import Facts
+    from carrel.records.proposals import Proposals
     from carrel.records.queue import Queue
     from carrel.records.recalls import Recalls
     from carrel.records.usage import Usage
@@ -48,6 +54,34 @@ class SqliteRecords:
         from carrel.records.sqlite.recalls import SqliteRecalls  # noqa: PLC0415 - few commands need it
 
         return SqliteRecalls(self._database)
+
+    @property
+    def facts(self) -> "Facts":
+        """What was learnt."""
+        from carrel.records.sqlite.facts import SqliteFacts  # noqa: PLC0415 - few commands need it
+
+        return SqliteFacts(self._database)
+
+    @property
+    def changes(self) -> "Changes":
+        """What memory changed in files."""
+        from carrel.records.sqlite.changes import SqliteChanges  # noqa: PLC0415 - few commands need it
+
+        return SqliteChanges(self._database)
+
+    @property
+    def proposals(self) -> "Proposals":
+        """What waits for the owner's word."""
+        from carrel.records.sqlite.proposals import SqliteProposals  # noqa: PLC0415 - few commands need it
+
+        return SqliteProposals(self._database)
+
+    @property
+    def dreams(self) -> "Dreams":
+        """What was promoted by recall."""
+        from carrel.records.sqlite.dreams import SqliteDreams  # noqa: PLC0415 - few commands need it
+
+        return SqliteDreams(self._database)
 
     def transaction(self) -> AbstractContextManager[None]:
         """Keep all that is written inside, or none of it."""
@@ -95,6 +129,17 @@ class SqliteRecords:
     def thaw(self, agent: str, session: str) -> None:
         """End the freeze."""
         self._database.rows("DELETE FROM frozen WHERE agent = ? AND session = ?", (agent, session))
+
+    def forget(self, texts: Collection[str]) -> int:
+        """End the freezes, and forget the last calls, that hold one of these texts."""
+        gone = 0
+        with self._database.transaction():
+            for text in filter(None, texts):
+                said = plainjson.dumps(text).decode()[1:-1]  # as it stands inside of a payload
+                for table in ("frozen", "assemblies"):
+                    sql = f"DELETE FROM {table} WHERE instr(payload, ?) RETURNING agent"  # noqa: S608 - our own
+                    gone += len(self._database.rows(sql, (said,)))
+        return gone
 
     def close(self) -> None:
         """Close the file."""

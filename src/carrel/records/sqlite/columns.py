@@ -1,7 +1,11 @@
 """How values become columns, and columns values."""
 
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from carrel import plainjson
+from carrel.records.content import pack
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -24,6 +28,16 @@ def to_text(column: Any) -> str:
     return column.decode(errors="surrogatepass") if isinstance(column, bytes) else column
 
 
+def from_texts(texts: Sequence[str]) -> str:
+    """Return the JSON of some texts."""
+    return pack(texts)
+
+
+def to_texts(column: str) -> tuple[str, ...]:
+    """Return the texts of a JSON."""
+    return tuple(plainjson.loads(column))
+
+
 def from_moment(moment: datetime, later: timedelta = timedelta()) -> int:
     """Return an aware moment, or the one so much later, in microseconds; a naive one is a TypeError."""
     return min(max((moment - _EPOCH) // _MICROSECOND + later // _MICROSECOND, _FIRST), _LAST)
@@ -43,3 +57,10 @@ def where(*conditions: tuple[str, Any]) -> tuple[str, list[Any]]:
     """Return those conditions that have a value, joined, and their values."""
     given = [(condition, value) for condition, value in conditions if value is not None]
     return " AND ".join(condition for condition, _ in given) or "true", [value for _, value in given]
+
+
+def among(column: str, values: Collection[str]) -> str:
+    """Return the condition that a column has one of these values; of no values, that it has any."""
+    if not values:
+        return "true"
+    return f"{column} = ?" if len(values) == 1 else f"{column} IN ({', '.join('?' * len(values))})"

@@ -2,33 +2,85 @@
 
 # ruff: noqa: S608 - statements are made of words in this file alone; values are bound
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from carrel.records.content import named
 from carrel.records.database import Database
-from carrel.records.recalls import RecallEvent, bounded
-from carrel.records.sqlite.columns import from_moment, from_text, from_whole, to_moment, to_text
+from carrel.records.recalls import (
+    MOST_REMEMBERED,
+    QUARTER,
+    WORTH,
+    RecallEvent,
+    Remembered,
+    bounded,
+)
+from carrel.records.sqlite.columns import (
+    from_moment,
+    from_text,
+    from_texts,
+    from_whole,
+    to_moment,
+    to_text,
+)
 
-_COLUMNS = "agent, session, at, query, path, line, tier, rank, score, text, who"
-_ADD = f"INSERT INTO recalls ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ASK = "INSERT INTO queries (text) VALUES (?) RETURNING id"
+_ASKED = "SELECT id FROM queries WHERE text = ?"
+_FIND = "SELECT id FROM recalled WHERE agent = ? AND path = ? AND line = ? AND tier = ? AND text = ?"
+_KEEP = "INSERT INTO recalled (agent, path, line, tier, text) VALUES (?, ?, ?, ?, ?) RETURNING id"
+_ADD = """
+    INSERT INTO recalls (agent, session, at, query, recalled, rank, score, who)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    """
 _COUNT = "SELECT count(*) FROM recalls WHERE agent = ? AND at >= ?"
-_SINCE = f"SELECT {_COLUMNS} FROM recalls WHERE agent = ? AND at >= ? ORDER BY at DESC, id DESC LIMIT ?"
+_SINCE = """
+    SELECT recalls.agent, session, at, queries.text, path, line, tier, rank, score, recalled.text, who
+    FROM recalls JOIN queries ON queries.id = query JOIN recalled ON recalled.id = recalled
+    WHERE recalls.agent = ? AND at >= ? ORDER BY at DESC, recalls.id DESC LIMIT ?
+    """
+# The plus keeps SQLite from the index by time: nearly all are wanted, and are read sooner in their order.
+_REMEMBERED = f"""
+    WITH texts AS (
+        SELECT recalled AS number, count(*) AS hits,
+            sum(CAST(round(min(max(score, 0.0), 1.0) * {WORTH}) AS INTEGER)) AS worth, max(at) AS last,
+            group_concat(DISTINCT query) AS queries, group_concat(DISTINCT at / {QUARTER}) AS quarters,
+            sum(score NOT BETWEEN 0 AND 1) AS odd
+        FROM recalls WHERE +agent = ?1 AND at <= ?2 AND at > ?3 GROUP BY recalled
+    )
+    SELECT tier, path, line, text, hits, worth, last, queries, quarters, odd
+    FROM texts JOIN recalled ON recalled.id = number
+    WHERE tier IN (SELECT value FROM json_each(?4)) ORDER BY hits DESC, number LIMIT ?5
+    """
+
+_FORGOTTEN = """
+    DELETE FROM recalls WHERE recalled IN (SELECT id FROM recalled WHERE instr(text, ?1))
+        OR query IN (SELECT id FROM queries WHERE instr(text, ?1)) RETURNING id
+    """
+_LEFT = (
+    "DELETE FROM recalled WHERE instr(text, ?1)",
+    "DELETE FROM queries WHERE instr(text, ?1)",
+)
+_BEGINNING = -(2**63)
 
 
 class SqliteRecalls:
-    """One row for each recall."""
+    """One row for each recall; what was recalled and what was asked are kept once, however often it was."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, events: Iterable[RecallEvent]) -> None:
         """Keep them all, or none."""
-        rows = [_row(bounded(event)) for event in events]
-        if rows:
+        kept = [_checked(bounded(event)) for event in events]
+        if kept:
             with self._database.transaction():
-                for row in rows:
+                query, place = cache(self._query), cache(self._place)
+                for event, columns in kept:
+                    session, at = from_text(event.session), from_moment(event.at)
+                    numbers = query(from_text(event.query)), place(columns)
+                    row = (columns[0], session, at, *numbers, event.rank, event.score, event.who)
                     self._database.rows(_ADD, row)
 
     def count(self, agent: str, since: datetime) -> int:
@@ -40,21 +92,52 @@ class SqliteRecalls:
         values = (from_text(agent), from_moment(since), max(from_whole(limit), 0))
         return [_event(row) for row in self._database.rows(_SINCE, values)]
 
+    def remembered(
+        self,
+        agent: str,
+        *,
+        tiers: Collection[str],
+        until: datetime,
+        after: datetime | None = None,
+        limit: int = MOST_REMEMBERED,
+    ) -> list[Remembered]:
+        """Return each text that was recalled, most often first."""
+        values = (
+            from_text(agent),
+            from_moment(until),
+            _BEGINNING if after is None else from_moment(after),
+            from_texts(tuple(tiers)),
+            max(from_whole(limit), 0),
+        )
+        return [_remembered(row) for row in self._database.rows(_REMEMBERED, values)]
 
-def _row(event: RecallEvent) -> tuple[Any, ...]:
-    return (
-        from_text(named(event.agent)),
-        from_text(named(event.session)),
-        from_moment(event.at),
-        from_text(event.query),
-        from_text(named(event.path)),
-        event.line,
-        from_text(named(event.tier)),
-        event.rank,
-        event.score,
-        from_text(event.text),
-        event.who,
-    )
+    def forget(self, texts: Collection[str]) -> int:
+        """Remove every recall of a text, or by a query, that holds one of these."""
+        gone = 0
+        with self._database.transaction():
+            for text in filter(None, texts):
+                gone += len(self._database.rows(_FORGOTTEN, (from_text(text),)))
+                for statement in _LEFT:
+                    self._database.rows(statement, (from_text(text),))
+        return gone
+
+    def _query(self, text: str | bytes) -> int:
+        """Return the number of what was asked, a new one where it was asked for the first time."""
+        rows = self._database.rows(_ASKED, (text,)) or self._database.rows(_ASK, (text,))
+        return rows[0][0]
+
+    def _place(self, columns: tuple[Any, ...]) -> int:
+        """Return the number of what was recalled, a new one where it was recalled for the first time."""
+        rows = self._database.rows(_FIND, columns) or self._database.rows(_KEEP, columns)
+        return rows[0][0]
+
+
+def _checked(event: RecallEvent) -> tuple[RecallEvent, tuple[Any, ...]]:
+    """Return an event with the columns of what it recalled; what cannot be kept is refused before any is."""
+    named(event.session)
+    from_moment(event.at)
+    agent, path, tier = (from_text(named(name)) for name in (event.agent, event.path, event.tier))
+    return event, (agent, path, event.line, tier, from_text(event.text))
 
 
 def _event(row: tuple[Any, ...]) -> RecallEvent:
@@ -72,3 +155,23 @@ def _event(row: tuple[Any, ...]) -> RecallEvent:
         text=to_text(text),
         who=who,
     )
+
+
+def _remembered(row: tuple[Any, ...]) -> Remembered:
+    tier, path, line, text, hits, worth, last, queries, quarters, odd = row
+    return Remembered(
+        tier=to_text(tier),
+        path=to_text(path),
+        line=line,
+        text=to_text(text),
+        hits=hits,
+        worth=worth,
+        last=to_moment(last),
+        queries=_numbers(queries),
+        quarters=_numbers(quarters),
+        odd=odd,
+    )
+
+
+def _numbers(column: str) -> frozenset[int]:
+    return frozenset(map(int, column.split(",")))

@@ -1,0 +1,21 @@
+"""The Records that are held to their contract, each once."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from carrel.records import Records
+from carrel.records.sqlite import SqliteRecords
+
+RECORDS: dict[str, Callable[[Path], Records]] = {
+    "sqlite-memory": lambda _: SqliteRecords(),
+    "sqlite-file": lambda root: SqliteRecords(root / "state" / "records.db"),
+}
+
+
+@pytest.fixture(params=sorted(RECORDS))
+def records(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Records]:
+    opened = RECORDS[request.param](tmp_path)
+    yield opened
+    opened.close()
