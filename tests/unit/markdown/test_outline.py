@@ -132,6 +132,16 @@ def test_odd_characters_stay_what_they_are():
     assert bullets("- a\0b\u2028c\x0b\n- \ud800\n") == ["a\0b\u2028c", "\ud800"]
 
 
+def test_front_matter_holds_neither_headings_nor_bullets():
+    text = "---\ntags:\n- a\n# note\n---\n\n- b\n## C\n- d\n"
+    assert [(s.heading, s.line, s.bullets) for s in outline(text)] == [("", 1, ("b",)), ("C", 8, ("d",))]
+    assert bullets("---\n- a\n") == ["a"]
+
+
+def test_a_byte_order_mark_hides_no_heading():
+    assert headings("\ufeff# A\n") == [(1, "A")]
+
+
 def test_lines_are_counted_from_one():
     assert [section.line for section in outline("\n# A\n\n\n## B\n")] == [2, 5]
 
