@@ -125,6 +125,10 @@ class Disk:
         """Give `old` the name `new`, replacing what had it, in one step."""
         os.rename(old, new, src_dir_fd=directory, dst_dir_fd=directory)
 
+    def link(self, old: str, new: str, *, directory: int, into: int) -> None:
+        """Give a file of one directory a second name, in the same or another one; one that is free."""
+        os.link(old, new, src_dir_fd=directory, dst_dir_fd=into, follow_symlinks=False)
+
     def unlink(self, name: str, *, directory: int) -> None:
         """Take a name away."""
         os.unlink(name, dir_fd=directory)

@@ -13,7 +13,7 @@ from carrel.files import READ_LIMIT, Content, Entry, Part, Stale, Stamp, Unreada
 from carrel.files.disk import Disk, typed_failures
 from carrel.files.durable import CHUNK, TO_READ, Directory, refuse_special
 from carrel.files.listing import entries, stamps
-from carrel.files.paths import PATH_BYTES, BadPath, new_name, parts
+from carrel.files.paths import PATH_BYTES, BadPath, is_own, new_name, parts
 from carrel.files.resolve import DIRECTORY, Place, Root, combined, open_root, resolved
 from carrel.files.tail import Tail, Tails
 
@@ -29,6 +29,19 @@ class LinkOutside(Refused):
         super().__init__(
             f"{show(path)} is a link that leads outside the workspace; it is not written through.",
             hint="Replace the link with a copy of the file, or change the file where it is.",
+        )
+        self.path = path
+
+
+class LinkReserved(Refused):
+    """A change would go through a link into a folder that Carrel or git keeps for itself."""
+
+    code = "link_reserved"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{show(path)} is a link into a folder of git or Carrel; it is not written through.",
+            hint="Replace the link with a file.",
         )
         self.path = path
 
@@ -172,6 +185,8 @@ class LocalFiles:
     def _changing(self, path: str, *, expect: str | None = None) -> Generator[tuple[Directory, str]]:
         """Open the directory that holds, or is to hold, what `path` leads to; make it where missing."""
         with _changes(path), self._resolved(parts(path)) as place:
+            if is_own(place.target) and not is_own(path):
+                raise LinkReserved(path)
             if place.found is not None:
                 refuse_special(path, place.found)
             elif expect is not None:

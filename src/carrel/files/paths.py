@@ -19,6 +19,9 @@ PATH_BYTES = 4096
 TEMPORARY = ".carrel-tmp-"
 """What the name of a file starts with while it is being written; never listed, never a user's."""
 
+OWN_FOLDERS = (".carrel", ".git")
+"""What Carrel and git keep for themselves: old versions of private files among it."""
+
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z]:")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\.|$)", re.IGNORECASE)
@@ -129,6 +132,12 @@ def fold(name: str) -> str:
     if name.isascii():
         return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def is_own(path: str) -> bool:
+    """Tell whether a path is, or is inside, a folder that Carrel or git keeps for itself."""
+    # Most paths have no hidden name in them, and this is asked for every file of a tree.
+    return "." in path and any(fold(name) in OWN_FOLDERS for name in path.split("/") if name[:1] == ".")
 
 
 def valid_id(text: str) -> str:
