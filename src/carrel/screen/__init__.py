@@ -1,1 +1,1 @@
-"""Pure text: what must not be written down or read by a model. Today secrets, later more."""
+"""Pure text: what must not be written down or read by a model: secrets, personal data, orders, what hides."""

@@ -8,11 +8,13 @@ from carrel.screen.candidate import NAMED, Candidate
 from carrel.screen.likely import Place
 from carrel.screen.names import ANCHORS, WORD, kind_of, sort_of
 
-_LOOK_BACK = 48
+_LOOK_BACK = 96
 _NAME = re.compile(
     WORD + rb"(?P<closed>(?:\\{0,3}[\"'`*_)\]]){0,4})"
-    rb"(?:(?P<sign>[ \t]{0,8}(?:=[=>]?|:=?)[*_]{0,3}[ \t]{0,8}|>(?=[^<>\s]{6,999}+</))"
-    rb"|[ \t]{1,2}(?P<said>is|was)[ \t:]{1,3}|[ \t]{1,2}(?=[^\s]{0,40}[0-9!#$%&@^]))"
+    rb"(?:(?P<sign>[ \t]{0,8}(?:=[=>]?|:=?)(?:[*_]{1,3}(?=[ \t]))?[ \t]{0,8}|>(?=[^<>\s]{6,999}+</)"
+    rb"|(?<=[\"'])[ \t]{1,3}value[ \t]?=[ \t]?)"
+    rb"|[ \t]{1,2}(?P<said>is|was|ist|war|lautet|es|est|\xe9)[ \t:]{1,3}"
+    rb"|[ \t]{1,2}(?=[^\s]{0,40}[0-9!#$%&@^]))"
 )
 """A name, and what gives it a value: a sign, a tag, a sentence, or, behind a flag, nothing."""
 _VALUE = re.compile(
@@ -24,6 +26,11 @@ _VALUE = re.compile(
     r"|[\"'`]?(?P<bare>[^\s\"'`<>,;&|\\]*+"
     r"(?:(?:[,;&|](?![\w.-]{1,40}[\"']?[=:])|\\(?![nrt]|\s|\Z))[^\s\"'`<>,;&|\\]*+)*+))"
 )
+_SPACED = re.compile(
+    r"\W{0,8}(?:(?:(?:machine[ \t]+[^\s]+|default)[ \t]+)?login[ \t]+[^\s]+[ \t]+"
+    r"|(?:ENV|ARG|setx)[ \t]+[\w.-]*)\Z"
+)
+"""What stands before a name that only space parts from its value: in files of logins and of Docker."""
 _NAME_CHARACTERS = f"{ascii_letters}{digits}_.-"
 _OPEN_MARK = re.compile(r"\[REDACTED:[A-Z_]*\Z")
 
@@ -52,10 +59,23 @@ def _value(text: str, name: re.Match[bytes]) -> tuple[Candidate | None, int]:
     is_bare = value.lastgroup == "bare"
     place = _place(name, before, word) if is_bare else "literal"
     if is_bare:
-        end = start + len(value["bare"].rstrip(".,;:!?)]}*_" if place == "prose" else ",;"))
+        end = start + len(
+            _trimmed(value["bare"], name, before) if place == "prose" else value["bare"].rstrip(",;")
+        )
     kind = kind_of(sort, before + word, text[start:end], place=place)
     # A bare value was looked at whole; within quotes there may be another name.
     return (Candidate(NAMED, start, end, kind) if kind else None), end if kind or is_bare else name.end()
+
+
+def _trimmed(value: str, name: re.Match[bytes], before: str) -> str:
+    """Return a bare value without what ends a sentence, closes a bracket or an emphasis around it.
+
+    Where a sign gave the value, a mark at its end may be part of it.
+    """
+    marks = ".,;:"
+    marks += "!?)]}*_" if name["said"] or name["closed"] else ""
+    marks += "".join(close for opened, close in ("()", "[]", "{}", "**", "__") if opened in before)
+    return value.rstrip(marks)
 
 
 def _is_name(name: re.Match[bytes], before: str) -> bool:
@@ -64,12 +84,12 @@ def _is_name(name: re.Match[bytes], before: str) -> bool:
     is_step = lead.endswith("::") or (lead.endswith(":") and name["sign"] == b":")
     if is_step or _OPEN_MARK.search(before):
         return False
-    return bool(name["sign"] or name["said"]) or before.startswith("--", len(lead))
+    return bool(name["sign"] or name["said"] or _SPACED.match(before)) or before.startswith("--", len(lead))
 
 
 def _place(name: re.Match[bytes], before: str, word: str) -> Place:
     """Return where a bare value stands, by the name and sign before it."""
-    if not (name["sign"] or name["said"]):
+    if not (name["sign"] or name["said"]) or name["sign"] == b">":
         return "literal"
     if name["sign"] != b"=" or name["closed"]:
         return "prose"

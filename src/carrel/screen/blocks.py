@@ -1,6 +1,7 @@
 """Keys in armour: the lines from BEGIN to END, or as many as there are where the end was cut off."""
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 
 from carrel.screen.candidate import CERTAIN, Candidate
@@ -9,6 +10,8 @@ LONGEST = 65_536
 """In characters, from the first line to the last."""
 
 _BEGIN = b"-----BEGIN "
+_ENCODED = b"LS0tLS1CRUdJTi"
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{60,}+={0,2}")
 _HEAD = re.compile(r"-----BEGIN (?P<what>[A-Z0-9 ]{0,40}?(?P<private>PRIVATE KEY)?(?: BLOCK)?)-----")
 _LINE = re.compile(r"[A-Za-z0-9+/]{16}|(?:\n|\\n)[A-Za-z0-9+/=]{4,}+(?:\r?\n|\\[nr])")
 _BREAK = r"(?:\s|\\[nrt])"
@@ -32,6 +35,16 @@ def armoured(text: str, plain: bytes) -> Iterator[Candidate]:
             if end:
                 yield Candidate(CERTAIN, start, end, _kind(head))
         start = following
+
+
+def encoded(text: str, plain: bytes) -> Iterator[Candidate]:
+    """Yield private keys whose armour is itself in base64, as in a kubeconfig."""
+    start = plain.find(_ENCODED)
+    while start != -1:
+        found = _BASE64.match(text, start)
+        if found and b"PRIVATE KEY" in b64decode(found[0][:60]):
+            yield Candidate(CERTAIN, *found.span(), "private_key")
+        start = plain.find(_ENCODED, found.end() if found else start + 1)
 
 
 def _end(text: str, head: re.Match[str], limit: int) -> int | None:

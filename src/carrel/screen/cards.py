@@ -10,8 +10,10 @@ _DIGITS = bytes(
 )
 _FORMS = (b"9999 9999 9999 9999", b"9999 999999 9999", b"9" * 14)
 _RUN = re.compile(r"[0-9]++")
+_IN_LINK = re.compile(r"://[^\s\"'<>()`?]{1,200}/\Z")
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.-])(?<![0-9]{4}[ -])"  # neither the end of a longer number nor of a row of a table
+    # It begins neither within a longer number nor within a row of a table.
+    r"(?:(?<![A-Za-z0-9_.-])|(?<=\\[nrt]))(?<![0-9]{4}[ -])"
     r"(?:[0-9]{14,16}+|[0-9]{4}(?P<gap>[ -])"
     r"(?:[0-9]{4}(?P=gap)[0-9]{4}(?P=gap)[0-9]{4}|[0-9]{6}(?P=gap)[0-9]{4,5}))"
     r"(?![A-Za-z0-9_]|\.[0-9]|-|[ ][0-9]{4}(?![0-9]))"
@@ -42,7 +44,7 @@ def cards(text: str, plain: bytes) -> Iterator[Candidate]:
         start = shape.find(form)
         while start != -1:
             number = _NUMBER.match(text, start)
-            if number and _is_card(number[0]):
+            if number and _is_card(number[0]) and not _IN_LINK.search(text, max(0, start - 256), start):
                 yield Candidate(CERTAIN, *number.span(), "credit_card")
             run = _RUN.match(text, start)
             start = shape.find(form, run.end() if run else start + 1)

@@ -24,7 +24,7 @@ _SPARED = re.compile(
     r"|msg|org|proj|req|resp|rs|run|srvtoolu|step|thread|toolu|user|vs)[_-]"
 )
 """How digests, addresses, public keys, certificates, images and the ids of vendors begin."""
-_INSIDE = re.compile(r"[0-9a-fA-F]{32}|[0-9a-f]{8}-[0-9a-f]{4}-|EXAMPLE")
+_INSIDE = re.compile(r"[0-9a-fA-F]{24}|[0-9a-f]{8}-[0-9a-f]{4}-|EXAMPLE")
 _BEFORE = re.compile(
     r"(?:(?<!session)(?<!session_)(?<!sess)id|hash|digest|checksum|fingerprint|etag|sha-?[0-9]{1,3}|md5|integrity"
     r"|cursor|revision|(?:page|next)_?token)[\"'`]?[ :=]{1,3}[\"'`]?\Z"

@@ -1,4 +1,4 @@
-"""What follows `Bearer` and `Basic`, as in the header by which a program says who it is."""
+"""What follows `Bearer`, `Basic` and the like, as in the header by which a program says who it is."""
 
 import re
 from base64 import b64decode
@@ -14,6 +14,19 @@ _BEARER = re.compile(
     rb"bearer(?:[ \t]{1,3}|[\"']?[:=][ \t]?[\"']?)(?P<value>[A-Za-z0-9_.~+/-]{8,4096}+={0,2})", re.IGNORECASE
 )
 _BASIC = re.compile(rb"basic[ \t]{1,3}(?P<value>[A-Za-z0-9_+/-]{6,1024}+={0,2})", re.IGNORECASE)
+_OTHER = re.compile(
+    rb"authorization(?:[\"']{0,2}[ \t]{0,2}[:=,][ \t]{0,2}[\"']?)(?:token|ssws|api-?key|sso-key)"
+    rb"(?:[ \t]{1,2}|=)(?:token=)?[\"']?(?P<value>[a-z0-9_.~+/!@=:-]{12,1024}+)"
+)
+_AUTH = re.compile(
+    rb"_?auth(?:\\?[\"'][ \t]{0,2}:|[ \t]{0,2}=)[ \t]{0,2}\\?[\"']?(?P<value>[a-z0-9_+/-]{8,1024}+={0,2})"
+)
+"""The login in a file of Docker or npm; both are matched in lower case."""
+_COOKIE = re.compile(
+    rb"(?<=[ ;:])[a-z0-9_.-]{0,40}?(?:sess|sid|auth|token|jwt)[a-z0-9_.-]{0,20}="
+    rb"(?P<value>[a-z0-9_.~+/%!:-]{12,1024}+)"
+)
+_LONGEST_HEADER = 4_096
 
 
 def headers(plain: bytes, lowered: bytes) -> Iterator[Candidate]:
@@ -30,6 +43,33 @@ def headers(plain: bytes, lowered: bytes) -> Iterator[Candidate]:
         if found and _is_login(found["value"]):
             yield Candidate(NAMED, *found.span("value"), "basic_auth")
         start = lowered.find(b"basic", start + 1)
+    yield from _named(plain, lowered)
+    yield from _cookies(plain, lowered)
+
+
+def _named(plain: bytes, lowered: bytes) -> Iterator[Candidate]:
+    """Yield what other schemes have behind their name, and logins in files of settings."""
+    start = lowered.find(b"auth")
+    while start != -1:
+        other = _OTHER.match(lowered, start)
+        login = _AUTH.match(lowered, start)
+        if other and likely.is_key(plain[slice(*other.span("value"))].decode("latin-1"), place="literal"):
+            yield Candidate(NAMED, *other.span("value"), "bearer_token")
+        elif login and _is_login(plain[slice(*login.span("value"))]):
+            yield Candidate(NAMED, *login.span("value"), "basic_auth")
+        start = lowered.find(b"auth", start + 1)
+
+
+def _cookies(plain: bytes, lowered: bytes) -> Iterator[Candidate]:
+    """Yield what a browser is known by, from the header that it sends or is sent."""
+    start = lowered.find(b"cookie:")
+    while start != -1:
+        end = lowered.find(b"\n", start, start + _LONGEST_HEADER)
+        end = min(len(lowered), start + _LONGEST_HEADER) if end == -1 else end
+        for found in _COOKIE.finditer(lowered, start, end):
+            if likely.is_key(plain[slice(*found.span("value"))].decode("latin-1"), place="literal"):
+                yield Candidate(NAMED, *found.span("value"), "token")
+        start = lowered.find(b"cookie:", end)
 
 
 def _is_token(value: str, before: bytes) -> bool:

@@ -21,25 +21,32 @@ _WORD_AS_PASSWORD = 8
 _PLAIN = frozenset(("disabled", "optional", "password", "required", "undefined"))
 _RANDOM_PIECES = 0.38  # a character, as in random letters
 _NAMED_PIECES = 0.31  # a character, as in names in code
+_SCRAMBLED_PIECES = 0.25  # a character, where both cases are mixed: words have four letters or more
+_SCRAMBLED = 10  # characters
 _FEW_DIGITS = 0.15  # of all characters
 
 _STAND_IN = re.compile(
     r"\$\w*\Z|[$#%@]?[{(<\[]{1,2}[^})>\]]*[})>\]]|\$[({]|\{\{|<|%\(|%[A-Z_]+%\Z|[!:@]\w+\Z"
-    r"|.*(?:://|\[REDACTED:|\.\.\.|…|\*\*\*|xxx|your|example|placeholder|change[_-]?me|dummy|sample|redacted"
+    r"|.*(?:://|\[REDACTED:|\.\.\.|…|\*\*\*|x{5}|(?<![a-z0-9])x{3,}(?![a-z0-9])"
+    r"|your|example|placeholder|change[_-]?me|dummy|sample|redacted"
     r"|replace|insert|todo|fixme|masked|omitted|not[_-]?set|foobar)"
     r"|(?:arn|enc|env|file|kms|op|ref|sops|ssm|vault|sha[0-9]+)[:\[(]|[\w.+-]+@[\w-]+\.[\w.-]+\Z",
     re.IGNORECASE | re.DOTALL,
 )
 """Variables, templates, references, links, addresses, and what people write where a secret would stand."""
 _PATH = re.compile(r"(?:\.{0,2}|~|[A-Za-z]:)[/\\](?:.*[/\\]|\w+\Z)", re.DOTALL)
-_CODE = re.compile(r"[\w$.:>-]*[(\[{]|[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)+\Z")
+_CALL = re.compile(r"[\w$.:>-]*[(\[{]")
+_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)+\Z")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _ALGORITHM = re.compile(
-    r"base(?:16|32|58|64|85)|sha-?[0-9]|md[45]|bcrypt|scrypt|argon2|pbkdf2|utf-?(?:8|16)|aes-?[0-9]|rsa-?[0-9]"
-    r"|[ehr]s(?:256|384|512)|ed25519|x509|oauth|rot13|hmac|http|totp|2fa",
+    r"(?<![A-Za-z0-9])(?:base(?:16|32|58|64|85)|sha-?[0-9]|md[45]|bcrypt|scrypt|argon2|pbkdf2|utf-?(?:8|16)|aes-?[0-9]|rsa-?[0-9]"
+    r"|[ehr]s(?:256|384|512)|ed25519|x509|oauth|rot13|hmac|http|totp|2fa)",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"pass|pwd|secret|token|key|cred|auth", re.IGNORECASE)
+_NAME = re.compile(
+    r"(?i:pass|pwd|secret|token|cred|auth|(?:access|api|master|private|public)key)|(?<![A-Za-z])[Kk]ey|(?<=[a-z])Key|KEY"
+)
+"""What names are made of; a monkey is no key."""
 _SEPARATOR = re.compile(r"[-_./:,]+")
 _WORD = re.compile(r"[^\W\d_]*|[0-9]{1,4}")
 _NUMBERED_WORD = re.compile(r"[^\W\d_]{0,14}[0-9]{0,4}")
@@ -59,13 +66,13 @@ def is_password(value: str, *, place: Place) -> bool:
         return _is_password_in_prose(value)
     if place == "setting" and len(value) >= _WORD_AS_PASSWORD and value.lower() not in _PLAIN:
         return True
-    return not _is_wordy(value.rstrip("*:?!."), _WORD) or _is_passphrase(value)
+    return not _is_wordy(value.rstrip("*:?!."), _WORD) or _is_passphrase(value) or _is_scrambled(value)
 
 
 def _is_password_in_prose(value: str) -> bool:
-    if _CODE.match(value) or _ALGORITHM.search(value) or _NAME.search(value) or not _LETTER.search(value):
+    if _is_code(value) or _ALGORITHM.search(value) or _NAME.search(value) or not _LETTER.search(value):
         return False
-    if _MARK.search(value[:-1]):
+    if _MARK.search(value[:-1]) or ("-" in value and _is_passphrase(value)):
         return True
     return bool(_DIGIT.search(value)) and not (_SEPARATOR.search(value) and _is_wordy(value, _NUMBERED_WORD))
 
@@ -74,7 +81,7 @@ def is_key(value: str, *, place: Place) -> bool:
     """Tell whether what is called a key, token or secret is one; machines make them, so it is no word."""
     if not _may_be(value, 12 if place == "prose" else 8) or not _LETTER.search(value):
         return False
-    if place == "prose" and (_CODE.match(value) or _BRACKET.search(value)):
+    if place == "prose" and (_is_code(value) or _BRACKET.search(value)):
         return False
     digits = len(_DIGIT.findall(value))
     pieces = len(_PIECE.findall(value))
@@ -92,6 +99,13 @@ def _may_be(value: str, least: int) -> bool:
     return _STAND_IN.match(value) is None and bits(value) >= _LEAST_BITS
 
 
+def _is_code(value: str) -> bool:
+    """Tell whether a value is a call, or names with dots between, as long as these look like names."""
+    if _CALL.match(value):
+        return True
+    return bool(_DOTTED.match(value)) and len(_PIECE.findall(value)) < _RANDOM_PIECES * len(value)
+
+
 def _is_wordy(value: str, word: re.Pattern[str]) -> bool:
     return all(word.fullmatch(part) for part in _SEPARATOR.split(value))
 
@@ -99,3 +113,13 @@ def _is_wordy(value: str, word: re.Pattern[str]) -> bool:
 def _is_passphrase(value: str) -> bool:
     """Tell whether words make a secret by their number: correct-horse-battery-staple."""
     return len(value) >= _PASSPHRASE and len(_SEPARATOR.split(value)) >= 4 and not _NAME.search(value)  # noqa: PLR2004
+
+
+def _is_scrambled(value: str) -> bool:
+    """Tell whether letters alone are drawn rather than spelt: dbFbSegORKUQGD."""
+    is_mixed = (
+        len(value) >= _SCRAMBLED and value.isalpha() and not value[1:].islower() and not value.isupper()
+    )
+    return (
+        is_mixed and len(_PIECE.findall(value)) >= _SCRAMBLED_PIECES * len(value) and not _NAME.search(value)
+    )

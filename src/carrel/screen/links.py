@@ -7,7 +7,7 @@ from carrel.screen.candidate import CERTAIN, Candidate
 
 _SIGN = b"://"
 _LOGIN = re.compile(
-    r"://[^\s/?#:@\"'<>`\[\\]{0,128}+:(?P<password>[^\s/?#\"'<>`\\]{1,256})@(?=[^\s/?#:@\"'<>`\]\\])"
+    r"://[^\s/?#:@\"'<>`\[\\]{0,128}+:(?P<password>[^\s/?\"'<>`\\]{1,256})@(?=[^\s/?#:@\"'<>`\]\\])"
 )
 _STAND_IN = re.compile(
     r"[$%]?[({\[<].*|&lt;.*|\$\w+|%[A-Z_]+%|([*xX.•-])\1*|[A-Z_]*PASS(?:WORD|WD)?|.*\[REDACTED:.*", re.DOTALL

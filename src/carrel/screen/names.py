@@ -7,10 +7,21 @@ from carrel.screen import likely
 from carrel.screen.candidate import NAMED, Candidate
 from carrel.screen.likely import Place
 
-ANCHORS = (b"pass", b"pwd", b"secret", b"token", b"key")
+ANCHORS = (b"pass", b"pw", b"secret", b"token", b"key")
 """One of these stands in every name."""
-WORD = rb"(?P<word>pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|key)[0-9]{0,2}"
+WORD = rb"(?P<word>pass(?:word|wd|phrase|code|wort)?|pwd?|secret|token|key)(?:[0-9]{1,2}|_base|_value)?"
 """How a name ends, in lower case."""
+
+_SIGNS = str.maketrans("：＝是は", ":=::")  # noqa: RUF001
+_ELSEWHERE = {
+    "密码": "pw", "密碼": "pw", "口令": "pw", "密钥": "pw", "令牌": "pw", "パスワード": "  pwd",
+    "비밀번호": " pwd", "пароль": "   pwd", "Пароль": "   pwd", "hasło": "  pwd",
+}  # fmt: skip
+_IN_LATIN = {
+    b"contrase\xf1a": b"  password", b"mot de passe": b"    password", b"senha": b"  pwd",
+    b"kennwort": b"password", b"wachtwoord": b"  password", b"l\xf6senord": b"     pwd",
+}  # fmt: skip
+"""Names in other languages, each with one in English of the same length: what follows is all that counts."""
 
 _LONGEST_NAME = 128
 _LAST_WORD = re.compile(WORD + rb"\Z")
@@ -18,14 +29,15 @@ _NOT_LETTERS = re.compile(r"[^a-z]+")
 _SCHEME = re.compile(r"(?:[A-Za-z]{3,12} +)?")
 _AUTHORIZATION = ("authorization", "proxy-authorization")
 _OF_KEYS = (
-    "access", "account", "admin", "api", "app", "auth", "client", "cloudflare", "consumer", "deploy",
-    "encryption", "heroku", "integration", "license", "master", "private", "secret", "server", "service",
-    "shared", "signing", "storage", "subscription", "webhook", "write",
+    "access", "account", "admin", "api", "app", "application", "auth", "client", "cloudflare", "consumer",
+    "deploy", "encryption", "heroku", "integration", "license", "master", "private", "secret", "security",
+    "server", "service", "shared", "signing", "storage", "subscription", "webhook", "write",
 )  # fmt: skip
 """What makes a key one that opens something."""
 _OF_PUBLIC_TOKENS = (
     "bos", "change", "cls", "continuation", "cursor", "end", "eos", "idempotency", "lock", "mask", "max",
-    "min", "next", "num", "pad", "page", "per", "sep", "special", "start", "starting", "stop", "sync", "unk",
+    "min", "next", "num", "pad", "page", "per", "publickey", "sep", "special", "start", "starting", "stop",
+    "sync", "unk",
 )  # fmt: skip
 """What makes a token one that opens nothing: a place in a list, a piece of text."""
 _VENDORS = tuple(
@@ -43,6 +55,18 @@ _VENDORS = tuple(
 """Whose key it is, where the letters of a name say so and the value has that vendor's form."""
 
 
+def lowered(text: str) -> bytes:
+    """Return a text in lower case with a byte for each character, names and signs in English."""
+    if not text.isascii():
+        text = text.translate(_SIGNS)
+        for name, same in _ELSEWHERE.items():
+            text = text.replace(name, same)
+    plain = text.encode("latin-1", "replace").lower()
+    for name, same in _IN_LATIN.items():
+        plain = plain.replace(name, same)
+    return plain
+
+
 def sort_of(word: str, before: str) -> str:
     """Return what sort of secret a name announces, empty for none; `before` is what its last word follows."""
     last = before[-1:]
@@ -54,11 +78,11 @@ def sort_of(word: str, before: str) -> str:
             return "api_key" if lead.endswith(_OF_KEYS) else ""
         case "token":
             return "" if lead.endswith(_OF_PUBLIC_TOKENS) else "token"
-        case "secret":
+        case "secret" | "密钥" | "令牌":
             return "secret"
         case "pass":  # or else it is a verb
             return "password" if is_hump or last in ("_", "-", ".") else ""
-        case "pwd":
+        case "pwd" | "pw":
             return "" if last.isalpha() and not is_hump else "password"
         case _:
             return "password"
@@ -90,8 +114,7 @@ def by_key(key: str, value: str) -> Candidate | None:
 def _sort_of_key(key: str) -> str:
     if len(key) > _LONGEST_NAME:
         return ""
-    plain = key.encode("latin-1", "replace").lower()
     if key.lower() in _AUTHORIZATION:
         return "bearer_token"
-    found = _LAST_WORD.search(plain)
+    found = _LAST_WORD.search(lowered(key))
     return sort_of(key[found.start("word") : found.end("word")], key[: found.start()]) if found else ""

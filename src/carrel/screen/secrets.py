@@ -13,13 +13,14 @@ from typing import Any, cast
 from msgspec import Struct
 
 from carrel.screen.assigned import assigned
-from carrel.screen.blocks import armoured
+from carrel.screen.blocks import armoured, encoded
 from carrel.screen.candidate import Candidate
 from carrel.screen.cards import cards
+from carrel.screen.commands import commands
 from carrel.screen.headers import headers
 from carrel.screen.kinds import KINDS
 from carrel.screen.links import logins
-from carrel.screen.names import by_key
+from carrel.screen.names import by_key, lowered
 from carrel.screen.shapes import shaped
 
 __all__ = ["KINDS", "Redacted", "Secret", "find", "redact", "redact_value"]
@@ -89,11 +90,11 @@ def _candidates(text: str) -> Iterator[Candidate]:
     """Yield all that may be a secret, from views of the text with one byte for each character."""
     text = f"\n{text}"  # so that a word always begins behind something
     plain = text.encode("latin-1", "replace")
-    for search in (shaped, armoured, logins, cards):
+    for search in (shaped, armoured, encoded, logins, cards, commands):
         yield from search(text, plain)
-    lowered = plain.lower()
-    yield from assigned(text, lowered)
-    yield from headers(plain, lowered)
+    lower = lowered(text)
+    yield from assigned(text, lower)
+    yield from headers(plain, lower)
 
 
 def _chosen(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
