@@ -14,9 +14,9 @@ from carrel.files import READ_LIMIT, Content, FileStore, Stale, show
 from carrel.files.disk import Disk, typed_failures
 from carrel.files.durable import HASH_LIMIT
 from carrel.files.local import LocalFiles
-from carrel.files.paths import new_name
+from carrel.files.paths import is_own, new_name
 from carrel.runtime.view import BARE, NoSuchPath, View, fetch, spelled
-from carrel.workspace.scope import HiddenByScope, is_own
+from carrel.workspace.scope import HiddenByScope
 
 ABSENT = "absent"
 """What to expect of a file that must not exist yet."""

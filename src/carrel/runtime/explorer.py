@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from carrel.context.render import one_line
 from carrel.files import Entry, FileStore, Kind, Unreadable
+from carrel.files.paths import OWN_FOLDERS
 from carrel.runtime.view import BARE, NoSuchPath, Standing, View, is_private, spelled
-from carrel.workspace.scope import OWN_FOLDERS, HiddenByScope
+from carrel.workspace.scope import HiddenByScope
 
 DEEPEST = 256
 """Folders inside each other that a walk enters: the way to each is walked anew, so more would cost dearly."""

@@ -31,6 +31,10 @@ class Recording(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
+def nothing(_session: str, _number: int) -> None:
+    """Let a turn end, and nothing more."""
+
+
 class Scribe(Struct, frozen=True, kw_only=True):
     """Writes down what one agent hears and says."""
 
@@ -46,6 +50,8 @@ class Scribe(Struct, frozen=True, kw_only=True):
     account: Callable[[], Usage] | None = None
     """Where it is kept what calls cost, if that is not among the records."""
     purpose: Purpose = "turn"
+    ended: Callable[[str, int], object] = nothing
+    """Told of a session in which a turn has ended, and of its last entry."""
 
     @property
     def usage(self) -> Usage:
@@ -81,6 +87,7 @@ class Scribe(Struct, frozen=True, kw_only=True):
             findings += self._attempt(lambda: self.sessions.settle(session, in_passing=True))
             if self.events:
                 findings += self._attempt(lambda: self._tell(session, recorded[-1]))
+            findings += self._attempt(lambda: self._end(session, recorded[-1]))
         return Recording(messages=tuple(recorded), is_ended=is_ended, spent=spent, findings=tuple(findings))
 
     def _attempt(self, work: Work) -> tuple[Finding, ...]:
@@ -102,6 +109,9 @@ class Scribe(Struct, frozen=True, kw_only=True):
             counted=counted,
             purpose=self.purpose,
         )
+
+    def _end(self, session: str, last: Recorded) -> None:
+        self.ended(session, last.number)
 
     def _tell(self, session: str, last: Recorded) -> None:
         line = {

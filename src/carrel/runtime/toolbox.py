@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from carrel.clock import Clock
 from carrel.context.build import Ground
 from carrel.files import Content, Entry, FileStore
+from carrel.memory.keeping import Keeper
 from carrel.records import Records
 from carrel.runtime import edit, roster
 from carrel.runtime.view import View, fetch, is_private
@@ -16,15 +17,20 @@ from carrel.sessions import account
 from carrel.sessions.placed import Placed
 from carrel.sessions.search import search
 from carrel.sessions.store import Sessions, UnknownSession
-from carrel.tools.access import SETTINGS, access_for, is_result
+from carrel.settings import AgentSettings
+from carrel.tools.access import SETTINGS, Access, access_for, is_result
 from carrel.tools.files import file_tools
 from carrel.tools.memory import Look, memory_tools
+from carrel.tools.memory_write import Writer, memory_write_tools
 from carrel.tools.page import FEWEST_CHARACTERS, MOST_CHARACTERS
+from carrel.tools.proposing import Proposer, holding
 from carrel.tools.registry import Registry, Tool
 from carrel.tools.self_report import Sources, looking, self_report_tools
 from carrel.tools.session_logs import LoggedEntry, LogHit, LogPage, SessionRow, session_log_tools
 from carrel.tools.skills import skill_tools
+from carrel.tools.taint import Heard, nothing_heard, turn_in
 from carrel.workspace.ignore import find_rules
+from carrel.workspace.injected import injected_by
 from carrel.workspace.scope import HiddenByScope, Scope
 from carrel.workspace.tiers import MEMORY, standing_of
 
@@ -50,14 +56,19 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     """How many characters a page of a file has, at most."""
     look: Look | None = None
     """Searches as this listener may."""
+    heard: Heard = nothing_heard
+    """What the model has read of the session by now, as the log has it."""
+    keeper: Callable[[], Keeper] | None = None
+    """Who keeps what the agent learns; nobody where it has no memory."""
 
     def registry(self) -> Registry:
         """Return the tools that the agent may call."""
-        agents = (self.ground.agent, *self.ground.settings.agents)
-        access = access_for(self._reach(), self.ground.layout, agents, self._results)
+        access = access_for(self._reach(), self.ground.layout, self._agents, self._results)
         access = replace(access, page=min(MOST_CHARACTERS, max(FEWEST_CHARACTERS, self.page)))
+        proposer = self._proposer()
+        is_injected = injected_by(self.ground.layout, self._agents)
         tools: list[Tool] = [
-            *file_tools(access),
+            *file_tools(access, holding(access, proposer, is_injected)),
             *skill_tools(self._skills, access),
             *self_report_tools(self._sources()),
         ]
@@ -69,6 +80,8 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         if self.scope is Scope.SHARED:
             # What a stranger says to an agent must not become what the agent is told from then on.
             tools = [tool for tool in tools if not tool.writes]
+        if self.keeper is not None and self.ground.agent.memory_enabled:
+            tools += memory_write_tools(self._writer(self.keeper, proposer, access), self.scope)
         return Registry(tools).allowed(self.ground.agent.allowed_tools)
 
     def _reach(self) -> "_Reach":
@@ -82,9 +95,33 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         """The folder of the current session's large results."""
         return self.sessions.places.attachments(self.session) if self.session else ""
 
+    @property
+    def _agents(self) -> tuple[AgentSettings, ...]:
+        return (self.ground.agent, *self.ground.settings.agents)
+
     def _is_memory(self, path: str) -> bool:
-        agents = [agent.id for agent in (self.ground.agent, *self.ground.settings.agents)]
+        agents = [agent.id for agent in self._agents]
         return standing_of(path, self.ground.layout, agents).tier in MEMORY
+
+    def _proposer(self) -> Proposer:
+        owner = self.ground.settings.user.id
+        return Proposer(
+            agent=self.ground.agent.id,
+            session=self.session or "",
+            records=self.records,
+            clock=self.clock,
+            turn=lambda: turn_in(self.heard(), (owner,) if owner else ()),
+        )
+
+    def _writer(self, keeper: Callable[[], Keeper], proposer: Proposer, access: Access) -> Writer:
+        return Writer(
+            agent=self.ground.agent.id,
+            agents=tuple(agent.id for agent in self._agents),
+            layout=self.ground.layout,
+            keeper=keeper,
+            proposer=proposer,
+            access=access,
+        )
 
     def _skills(self) -> roster.Skills:
         return roster.skills_of(self.ground, self.ground.documents.reading(), self.scope)

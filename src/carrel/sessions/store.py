@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from threading import Lock
 from time import monotonic
 
 from msgspec import Struct
@@ -21,8 +22,9 @@ from carrel.sessions.known import Known
 from carrel.sessions.log import Log
 from carrel.sessions.mirror import Mirrored, mirror
 from carrel.sessions.offsets import Offsets
-from carrel.sessions.placed import Placed
+from carrel.sessions.placed import NewerLog, Placed
 from carrel.sessions.places import SessionPlaces
+from carrel.sessions.rewriting import Rewrite, rewrite_file
 from carrel.sessions.transcript import Compaction, Entry, Header, Line, Summary, Title
 from carrel.sessions.turn import Sayable, said, stamp
 from carrel.workspace.scope import Scope
@@ -69,6 +71,7 @@ class Sessions:
         self._clock = clock
         self._screen = screen
         self._logs: OrderedDict[str, Log] = OrderedDict()
+        self._lock = Lock()
         self._mirrors: dict[str, Mirrored] = {}
         self._tails: dict[str, _Tail] = {}
         self._listed: dict[str, tuple[CatalogRow, float]] = {}
@@ -221,15 +224,25 @@ class Sessions:
 
     def forget(self, session: str) -> None:
         """Let go of what is derived from a session whose files are gone."""
-        path = self.places.log(session)
-        self._logs.pop(path, None)
-        self._mirrors.pop(session, None)
-        self._tails.pop(session, None)
-        self._listed.pop(session, None)
-        self._unsettled.pop(session, None)
-        self._offsets.forget(path)
+        self._let_go(session)
         now = self._clock.now()
         update_catalog(self.places.catalog(), None, session, rebuild=self._rows, now=now)
+
+    def rewrite(self, session: str, rewrite: Rewrite, *, dry_run: bool = False) -> int:
+        """Put other lines in the place of some of a session's log, for good; return how many they are.
+
+        The window goes first: lines that it has and the log has not would be kept aside as damaged.
+        """
+        log, window = self._existing(session), self.places.window(session)
+        if newer := log.look().newer:
+            raise NewerLog(log.path, newer)
+        if dry_run:
+            return rewrite_file(self.places.files, log.path, rewrite, dry_run=True)
+        rewrite_file(window.files, window.path, rewrite)
+        count = rewrite_file(self.places.files, log.path, rewrite)
+        self._let_go(session)
+        self.settle(session)
+        return count
 
     def close(self) -> None:
         """Bring derived files up to their logs, as far as that can be done, and let go."""
@@ -239,6 +252,14 @@ class Sessions:
         for log in self._logs.values():
             _flush(log)
         self._offsets.close()
+
+    def _let_go(self, session: str) -> None:
+        """Forget what is known of a log that is no longer what was read."""
+        path = self.places.log(session)
+        self._logs.pop(path, None)
+        for kept in (self._mirrors, self._tails, self._listed, self._unsettled):
+            kept.pop(session, None)
+        self._offsets.forget(path)
 
     def _store(self, attachments: Sequence[Attachment], log: Log, entries: Sequence[Entry]) -> None:
         """Make attachments durable, once it is clear that their messages can be recorded."""
@@ -284,10 +305,12 @@ class Sessions:
 
     def _log(self, session: str) -> Log:
         path = self.places.log(session)
-        log = self._logs.pop(path, None) or Log(self.places.files, path, self._offsets)
-        self._logs[path] = log
-        if len(self._logs) > _OPEN_LOGS:
-            _flush(self._logs.popitem(last=False)[1])
+        with self._lock:  # a thread of search may ask for the same one
+            log = self._logs.pop(path, None) or Log(self.places.files, path, self._offsets)
+            self._logs[path] = log
+            oldest = self._logs.popitem(last=False)[1] if len(self._logs) > _OPEN_LOGS else None
+        if oldest is not None:
+            _flush(oldest)
         return log
 
     def _existing(self, session: str) -> Log:

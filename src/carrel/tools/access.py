@@ -9,13 +9,12 @@ from msgspec import Struct
 
 from carrel.errors import NotFound, Refused
 from carrel.files import Content, Entry, Unreadable, show
-from carrel.files.paths import BadPath, clean, fold
+from carrel.files.paths import BadPath, clean, fold, is_own
 from carrel.settings import AgentSettings
 from carrel.tools.page import MOST_CHARACTERS
 from carrel.workspace.ignore import IGNORE_FILE
 from carrel.workspace.layout import Layout
 from carrel.workspace.manifest import MANIFEST_FILE
-from carrel.workspace.scope import is_own
 
 TRANSCRIPTS = ("agents", "transcripts", "logs")
 """Folders of transcripts, where no layout says otherwise."""
@@ -94,7 +93,7 @@ class Access(Struct, frozen=True, kw_only=True):
         """Return what stands where a tool is about to write, none when nothing does."""
         self.refuse(path, path, "change")
         content = self.reach.read(path)
-        self.refuse(path, content.target if content else self._target(path), "change")
+        self.refuse(path, content.target if content else self.target_of(path), "change")
         return content
 
     def refuse(self, path: str, target: str, verb: Literal["read", "list", "change"]) -> None:
@@ -116,7 +115,7 @@ class Access(Struct, frozen=True, kw_only=True):
         folders = ([fold(name) for name in folder.split("/")] for folder in self.transcripts)
         return "transcript" if any(names[: len(folder)] == folder for folder in folders) else None
 
-    def _target(self, path: str) -> str:
+    def target_of(self, path: str) -> str:
         """Return where a new file would really be: a folder above it may be a link into another."""
         folder, _, rest = path.rpartition("/")
         while folder:

@@ -11,8 +11,10 @@ from carrel.files.paths import clean
 from carrel.tools.access import Access, NoSuchFile, text_of
 from carrel.tools.listing import ListFiles, list_files
 from carrel.tools.page import DEFAULT_LINES, MOST_LINES, page
+from carrel.tools.proposing import Hold, hold_nothing, told
 from carrel.tools.registry import BadArguments, Tool
 
+HELD = "Nothing was written. The owner decides on it in `carrel memory review`; go on without it."
 _MOST_PLACES = 5
 
 InWorkspace = Annotated[str, Meta(description="Path inside the workspace, such as notes/plan.md.")]
@@ -81,8 +83,8 @@ class NoUniqueMatch(UsageError):
         self.matches = matches
 
 
-def file_tools(access: Access) -> tuple[Tool, ...]:
-    """Return the tools that read and change files, as far as this access goes."""
+def file_tools(access: Access, hold: Hold = hold_nothing) -> tuple[Tool, ...]:
+    """Return the tools that read and change files, as far as this access goes; what is held waits."""
     return (
         Tool(
             name="read_file",
@@ -100,14 +102,14 @@ def file_tools(access: Access) -> tuple[Tool, ...]:
             name="write_file",
             description="Create a file, or replace one whose `digest` from read_file is given as `expect`.",
             parameters=WriteFile,
-            run=partial(write_file, access),
+            run=partial(write_file, access, hold),
             writes=True,
         ),
         Tool(
             name="edit_file",
             description="Replace an exact piece of text in a file, which must occur once.",
             parameters=EditFile,
-            run=partial(edit_file, access),
+            run=partial(edit_file, access, hold),
             writes=True,
         ),
     )
@@ -128,16 +130,19 @@ def read_file(access: Access, asked: ReadFile) -> dict[str, Any]:
     return {"path": path, **found.to_json(), "digest": content.digest}
 
 
-def write_file(access: Access, asked: WriteFile) -> dict[str, Any]:
+def write_file(access: Access, hold: Hold, asked: WriteFile) -> dict[str, Any]:
     """Create a file, or replace exactly the content that the caller has seen."""
     path = clean(asked.path)
     data = _encoded("write_file", "content", asked.content)
     content = access.replaceable(path)
-    digest = _put(access, path, data, content, asked.expect)
+    _refuse_stale(path, content, asked.expect)
+    if held := hold(path, content, asked.content):
+        return {"path": path, **told(held), "note": HELD}
+    digest = access.reach.put(path, data, expect=asked.expect)
     return {"path": path, "digest": digest, "size": len(data), "created": content is None}
 
 
-def edit_file(access: Access, asked: EditFile) -> dict[str, Any]:
+def edit_file(access: Access, hold: Hold, asked: EditFile) -> dict[str, Any]:
     """Replace text in a file, unless somebody changed it since it was seen."""
     path = clean(asked.path)
     if asked.old == asked.new:
@@ -146,8 +151,7 @@ def edit_file(access: Access, asked: EditFile) -> dict[str, Any]:
     if content is None:
         raise NoSuchFile(path)
     expect = asked.expect or content.digest
-    if expect != content.digest:
-        raise _stale(path, content, expect)
+    _refuse_stale(path, content, expect)
     text = text_of(path, content)
     old, new = _with_newlines_of(text, asked.old, asked.new)
     matches = text.count(old)
@@ -155,8 +159,11 @@ def edit_file(access: Access, asked: EditFile) -> dict[str, Any]:
         raise NoUniqueMatch(path, _lines_of(text, old), matches)
     if len(text) + matches * (len(new) - len(old)) > READ_LIMIT:
         raise _too_large("edit_file")
-    data = _encoded("edit_file", "new", text.replace(old, new))
-    digest = _put(access, path, data, content, expect)
+    edited = text.replace(old, new)
+    data = _encoded("edit_file", "new", edited)
+    if held := hold(path, content, edited):
+        return {"path": path, **told(held), "note": HELD}
+    digest = access.reach.put(path, data, expect=expect)
     return {
         "path": path,
         "digest": digest,
@@ -166,21 +173,17 @@ def edit_file(access: Access, asked: EditFile) -> dict[str, Any]:
     }
 
 
-def _put(access: Access, path: str, data: bytes, content: Content | None, expect: str | None) -> str:
-    if expect != (content.digest if content else None):
-        raise _stale(path, content, expect)
-    return access.reach.put(path, data, expect=expect)
-
-
-def _stale(path: str, content: Content | None, expect: str | None) -> Stale:
-    """Return the conflict, with what a model can do that did not look first."""
+def _refuse_stale(path: str, content: Content | None, expect: str | None) -> None:
+    """Refuse to write over what the caller has not seen, and say what a model can do that did not look."""
+    if expect == (content.digest if content else None):
+        return
     error = Stale(path, expected=expect, found=content.digest if content else None)
     error.hint = (
         "Read it with read_file, and pass its `digest` as `expect`."
         if content
         else "Leave out `expect` to create it."
     )
-    return error
+    raise error
 
 
 def _with_newlines_of(text: str, old: str, new: str) -> tuple[str, str]:

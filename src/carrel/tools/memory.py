@@ -24,10 +24,8 @@ class NotMemory(Refused):
 
     code = "not_memory"
 
-    def __init__(self, path: str) -> None:
-        super().__init__(
-            f"{show(path)} is not a file of the agent's memory.", hint="Read other files with read_file."
-        )
+    def __init__(self, path: str, *, hint: str = "Read other files with read_file.") -> None:
+        super().__init__(f"{show(path)} is not a file of the agent's memory.", hint=hint)
 
 
 class MemorySearch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

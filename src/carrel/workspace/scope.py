@@ -5,13 +5,10 @@ from enum import StrEnum
 from functools import cache
 
 from carrel.errors import Refused, UsageError
-from carrel.files.paths import fold
+from carrel.files.paths import fold, is_own
 from carrel.markdown.frontmatter import parse
 from carrel.workspace.document import Document, Reading
 from carrel.workspace.layout import Layout
-
-OWN_FOLDERS = (".carrel", ".git")
-"""What Carrel and git keep for themselves: old versions of private files among it."""
 
 FRONT_MATTER_BYTES = 4 * 65_536
 """A file's first bytes that decide whether it calls itself private."""
@@ -90,12 +87,6 @@ class Privacy:
     def covers_folder(self, path: str, target: str) -> bool:
         """Tell whether shared scope must not know of this folder, since nothing in it is for its eyes."""
         return self.covers(f"{path}/", f"{target}/", "", 1)
-
-
-def is_own(path: str) -> bool:
-    """Tell whether a path is, or is inside, a folder that Carrel or git keeps for itself."""
-    # Most paths have no hidden name in them, and this is asked for every file of a tree.
-    return "." in path and any(_folded(name) in OWN_FOLDERS for name in path.split("/") if name[:1] == ".")
 
 
 def says_private(beginning: bytes, *, is_whole: bool) -> bool:

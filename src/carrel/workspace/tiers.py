@@ -12,6 +12,9 @@ MEMORY = frozenset(("journal", "profile", "graph", "procedure"))
 """The tiers that an agent writes itself; documents and knowledge are its owner's."""
 
 _PROFILES = frozenset(("USER.md", "MEMORY.md"))
+_ARCHIVE = "archive"
+"""The folder, in that of the days, for old days and for what fell out of MEMORY.md."""
+
 _NOTEBOOKS = "memory"
 """The folder of notebooks, and of days where the layout names no other."""
 
@@ -30,11 +33,11 @@ def standing_of(path: str, layout: Layout, agents: Collection[str]) -> Standing:
     folder, _, name = inner.rpartition("/")
     owner = _owner(inner, agents)
     days = layout.journal.removeprefix(layout.home) or _NOTEBOOKS
-    if folder == days and (day := _DAY.fullmatch(name)):
+    if folder in (days, f"{days}/{_ARCHIVE}") and (day := _DAY.fullmatch(name)):
         return Standing("journal", date=day[1])
     if folder == _NOTEBOOKS and name.removesuffix(".md") in agents:
         return Standing("profile", agent=name.removesuffix(".md"))
-    if name in _PROFILES and not folder:
+    if (name in _PROFILES and not folder) or (folder == f"{days}/{_ARCHIVE}" and name.startswith("MEMORY-")):
         return Standing("profile")
     for beginning, tier in _FOLDERS.items():
         if f"/{inner}".startswith(f"/{beginning}/"):

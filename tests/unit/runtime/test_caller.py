@@ -251,12 +251,31 @@ def test_a_failed_compaction_is_not_tried_again_for_ten_minutes_and_turns_are_dr
 # ------------------------------------------------------------------------------------------------------- without records
 
 
-def test_a_conversation_goes_on_without_records_and_still_fits(house):
-    talk(house, 60)
-    (house.root / ".carrel/state/records.db").mkdir(parents=True)
+def test_a_conversation_goes_on_without_records(house):
+    talk(house, 2)
+    without_records(house)
     with house.open() as workspace:
         workspace.record("s1", [{"role": "user", "content": "And now?"}])
         fitted = workspace.conversations.caller("s1", "main").go_on("And now?")
     assert "records_unavailable" in codes(fitted.assembly)
     assert fitted.used <= room_in(WINDOW)
-    assert json.loads(log_of(house).splitlines()[1])["content"] == NEEDLE
+
+
+def test_a_full_history_is_not_shrunk_where_nothing_of_it_can_be_remembered(house):
+    talk(house, 60)
+    without_records(house)
+    with house.open() as workspace:
+        workspace.record("s1", [{"role": "user", "content": "And now?"}])
+        before = log_of(house)
+        with pytest.raises(CompactionStopped) as stopped:
+            workspace.conversations.caller("s1", "main").go_on("And now?")
+    assert "DatabaseUnavailable" in stopped.value.message
+    assert log_of(house) == before
+    assert json.loads(before.splitlines()[1])["content"] == NEEDLE
+
+
+def without_records(house):
+    """Put something where the records are that nobody can open."""
+    for file in (house.root / ".carrel/state").glob("*"):
+        file.unlink()
+    (house.root / ".carrel/state/records.db").mkdir(parents=True)
