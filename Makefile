@@ -26,6 +26,8 @@ bench: $(VENV)/.benched
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/turns.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/search.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/headings.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/memory.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/screen.py
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)

@@ -1,9 +1,7 @@
 """The composition root: settings, files, records and engine put together as a Workspace."""
 
 import os
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import cached_property
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
@@ -11,50 +9,49 @@ from msgspec.structs import replace
 from carrel import __version__, making
 from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
-from carrel.context.compare import Comparison, NothingToCompare, compare, recollect
+from carrel.context.compare import (
+    Comparison,
+    NothingToCompare,
+    between_budgets,
+    between_scopes,
+    recollect,
+    since,
+)
 from carrel.context.explain import Explanation, explain
-from carrel.context.inputs import Inputs
 from carrel.context.report import Report
-from carrel.errors import CarrelError
 from carrel.files.paths import clean
 from carrel.findings import Finding
+from carrel.furnished import Furnished
 from carrel.making import Made
 from carrel.opening import (
     DEFAULT_AGENT,
-    Opened,
     find_workspace,
     open_directory,
     pick_agent,
     stand_ins,
-    time_zone,
 )
 from carrel.records.database import DatabaseUnavailable, NewerFormat
 from carrel.runtime.health import Health, examine, missing_files, visible_to
-from carrel.runtime.prepare import preview, recalls, records_unavailable
+from carrel.runtime.prepare import preview, records_unavailable
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
 from carrel.settings import AgentSettings
-from carrel.shelf import Shelf
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 if TYPE_CHECKING:  # what only conversations need is loaded by the first of them
-    from carrel.conversing import Conversations
     from carrel.index import Filter, Found, Mode
-    from carrel.runtime.callbacks import Callbacks
     from carrel.runtime.compact import Compacted
     from carrel.runtime.loop import Event, Limits
     from carrel.runtime.model import Model, Spend
     from carrel.runtime.record import Recording
     from carrel.runtime.sweep import Swept
-    from carrel.searching import Searching
-    from carrel.sessions.store import Sessions
     from carrel.sessions.turn import Sayable
     from carrel.tools.registry import Registry
 
 __all__ = ["DEFAULT_AGENT", "NothingToCompare", "Workspace", "find_workspace", "pick_agent"]
 
 
-class Workspace(Shelf):
+class Workspace(Furnished):
     """One agent's workspace: reads it, assembles from it, looks after it.
 
     Close it, or use it as a context manager.
@@ -105,45 +102,6 @@ class Workspace(Shelf):
     def trust(cls, path: str | os.PathLike[str], *, environ: Mapping[str, str] | None = None) -> None:
         """Let a workspace's own settings name models, paths and commands from now on."""
         making.approve(path, environ=os.environ if environ is None else environ)
-
-    @cached_property
-    def conversations(self) -> "Conversations":
-        """What the agent hears and says; loaded by the first conversation."""
-        from carrel.conversing import Conversations  # noqa: PLC0415 - a report does not pay for it
-
-        return Conversations(
-            self,
-            self.callbacks,
-            places=self._places,
-            base=self._base,
-            inputs=self._inputs,
-            reopen=_reopen,
-            searching=lambda: self.searching,
-        )
-
-    @cached_property
-    def searching(self) -> "Searching":
-        """The search over files and sessions; loaded by the first that looks for something."""
-        from carrel.searching import Searching  # noqa: PLC0415 - as above
-
-        return Searching(
-            self,
-            places=self._places,
-            environ=self._base.environ,
-            sessions=lambda: self.conversations.everyones,
-        )
-
-    @property
-    def sessions(self) -> "Sessions":
-        """The agent's sessions, for its owner: it hides nothing."""
-        return self.conversations.sessions
-
-    @cached_property
-    def callbacks(self) -> "Callbacks":
-        """Who wants to be told of turns and compactions: `workspace.callbacks.on("after_turn", tell)`."""
-        from carrel.runtime.callbacks import Callbacks  # noqa: PLC0415 - for conversations only
-
-        return Callbacks()
 
     def assemble(
         self,
@@ -249,9 +207,17 @@ class Workspace(Shelf):
             session, message, model=model, scope=scope, source=source, errands=Errands(limits=limits)
         )
 
-    def sweep(self, *, model: "Model | None" = None, limit: int = 100) -> "Swept":
-        """Do what waits in the queue, at most so much of it: tasks that agents left for others to do."""
-        return self.conversations.sweep(model, limit)
+    def sweep(
+        self, *, model: "Model | None" = None, limit: int = 100, kinds: Sequence[str] | None = None
+    ) -> "Swept":
+        """Do what waits in the queue, at most so much of it; consolidate and dream if it is time."""
+        if kinds is None and self.config.settings.consolidation.automatic:
+            self.conversations.learning.consolidation.put(self.config.clock.now())
+        swept = self.conversations.sweep(model, limit, kinds)
+        if kinds is None:
+            self.forgetting.finish()
+            self.dreaming.run_if_due()
+        return swept
 
     def compact(self, session: str, *, scope: str = Scope.MAIN) -> "Compacted":
         """Let a summary stand for all but the last turns of a session; its log stays whole."""
@@ -265,15 +231,9 @@ class Workspace(Shelf):
 
     def list_session_logs(self, *, scope: str = Scope.MAIN) -> Sequence[str]:
         """Return the paths of all logs of sessions, of every agent, sorted."""
-        from carrel.conversing.parts import all_places  # noqa: PLC0415 - for conversations only
+        from carrel.conversing.parts import session_logs  # noqa: PLC0415 - for conversations only
 
-        visible = visible_to(self.assembler.ground, parse_scope(scope))
-        return sorted(
-            entry.path
-            for places in all_places(self)
-            for entry in self.files.list(places.folder)
-            if places.session_of(entry.path) and visible(entry.path)
-        )
+        return session_logs(self, parse_scope(scope))
 
     def update_session_index(
         self, session: str, summary: str | None = None, title: str | None = None
@@ -288,21 +248,15 @@ class Workspace(Shelf):
 
     def compare_scopes(self, session: str | None = None, query: str | None = None) -> Comparison:
         """Compare what the owner's call and anyone else's would hold."""
-        main = self.assemble(session, query, Scope.MAIN).report
-        shared = self.assemble(session, query, Scope.SHARED).report
-        seen = {row.name for row in shared.sections}
-        hidden = [row.out("hidden") for row in main.sections if row.sha256 and row.name not in seen]
-        sections = compare(main.sections, (*shared.sections, *hidden))
-        return Comparison(before="main", after="shared", sections=sections)
+        main, shared = (self.assemble(session, query, scope).report for scope in (Scope.MAIN, Scope.SHARED))
+        return between_scopes(main, shared)
 
     def compare_budgets(
         self, budget: Budget, session: str | None = None, query: str | None = None, scope: str = Scope.MAIN
     ) -> Comparison:
         """Compare a call under the limits in force with one under another budget."""
         now = self.assemble(session, query, scope).report
-        then = self.assemble(session, query, scope, budget).report
-        sections = compare(now.sections, then.sections)
-        return Comparison(before="limits in force", after="given budget", sections=sections)
+        return between_budgets(now, self.assemble(session, query, scope, budget).report)
 
     def compare_last(self, session: str, query: str | None = None, scope: str = Scope.MAIN) -> Comparison:
         """Compare a session's last call with one that would be made now."""
@@ -311,11 +265,7 @@ class Workspace(Shelf):
             raise NothingToCompare(session)
         if parse_scope(scope) is Scope.SHARED and recollect(last).scope != Scope.SHARED:
             raise HiddenByScope(f"the last call of session {session}")
-        report = self.assemble(session, query, scope).report
-        sections = compare(recollect(last).rows, report.sections)
-        return Comparison(
-            before="last call", after="now", sections=sections, changed_by=report.prefix.changed_by
-        )
+        return since(recollect(last), self.assemble(session, query, scope).report)
 
     def filled_settings(self) -> dict[str, tuple[object, str]]:
         """Return what stands in for settings that nobody gave, each with its origin."""
@@ -338,12 +288,8 @@ class Workspace(Shelf):
             return health
         from carrel.conversing.parts import look_over  # noqa: PLC0415 - for the owner only
 
-        found = (*look_over(self, lambda: self.sessions), *self._records_faults())
+        found = (*look_over(self, lambda: self.sessions), *(self._records_faults() or self._memory_faults()))
         return replace(health, findings=(*health.findings, *found))
-
-    def _written(self) -> None:
-        if (searching := vars(self).get("searching")) is not None:
-            searching.expire()
 
     def _records_faults(self) -> tuple[Finding, ...]:
         try:
@@ -353,41 +299,5 @@ class Workspace(Shelf):
             return (records_unavailable(error),)
         return ()
 
-    def _inputs(self, session: str | None, query: str | None, scope: str) -> Inputs:
-        zone, listener = self.config.settings.time_zone, parse_scope(scope)
-        inputs = Inputs(
-            scope=listener,
-            now=self.config.clock.now().astimezone(time_zone(zone)),
-            time_zone=zone,
-            session=valid_session(session) if session is not None else None,
-            query=query,
-        )
-        if session is not None:
-            from carrel.runtime.history import history_of  # noqa: PLC0415 - for conversations only
-
-            history, summarised = history_of(self.sessions, session, scope=listener, message=query)
-            inputs = replace(inputs, history=history, summarised=summarised, beside=self._beside(session))
-        if not query or not recalls(self.layout, self.config.settings.budgets):
-            return inputs
-        from carrel.recalling import with_recall  # noqa: PLC0415 - for searching only
-
-        return with_recall(self, self.searching, inputs, lambda: self.sessions)
-
-    def _beside(self, session: str) -> int:
-        """Return what the provider of the session's last call counted beside its sections."""
-        from carrel.runtime.spending import surplus  # noqa: PLC0415 - as above
-
-        with suppress(CarrelError):  # without records there is nothing to go by
-            last = self.records.usage.last(self.agent.id, session, purpose="turn")
-            told = (
-                surplus(last, last.model, self.assembler.ground.window_of(last.model).size) if last else None
-            )
-            return told.tokens if told else 0
-        return 0
-
-
-@contextmanager
-def _reopen(opened: Opened, agent: AgentSettings, base: Opened) -> "Generator[Conversations]":
-    """Open the workspace of another agent for as long as it works."""
-    with Workspace(opened, agent, base=base) as workspace:
-        yield workspace.conversations
+    def _memory_faults(self) -> tuple[Finding, ...]:
+        return self.memory.findings() if self._has_records() else ()

@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -17,6 +16,7 @@ from carrel.context.build import Ground
 from carrel.context.report import Report
 from carrel.errors import Unavailable
 from carrel.files import Content, Entry, FileStore, Unreadable, walk
+from carrel.files.disk import typed_failures
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
 from carrel.files.paths import BadPath, clean
@@ -112,7 +112,7 @@ class Shelf(ABC):
                 settings=self.config.settings,
                 agent=self.agent,
                 documents=Documents(self.files),
-                namespaces=Documents(_namespace_files(self._places.namespaces)),
+                namespaces=Documents(self.find_namespaces()),
                 counts=self.counts,
                 location=str(self.root),
                 os_name=self.config.os_name,
@@ -238,6 +238,8 @@ class Shelf(ABC):
 
     def close(self) -> None:
         """Let go of what was opened; sessions bring what is derived from them up to date first."""
+        for name in ("forgetting", "dreaming", "memory"):
+            vars(self).pop(name, None)
         for name in ("searching", "conversations", "records", "counts"):
             resource = vars(self).pop(name, None)
             if resource is not None:
@@ -254,6 +256,20 @@ class Shelf(ABC):
     @abstractmethod
     def _written(self) -> None:
         """Take note that a file was written."""
+
+    def find_namespaces(self) -> FileStore:
+        """Return the store of namespaces to read from; none exist before the first is written."""
+        folder = self._places.namespaces
+        return LocalFiles(folder) if folder.is_dir() else EphemeralFiles()
+
+    def open_namespaces(self) -> FileStore:
+        """Return the store of namespaces to write to, made where it is missing."""
+        folder = self._places.namespaces
+        if not folder.is_dir():
+            with typed_failures(str(folder)):
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            vars(self).pop("assembler", None)  # it was told that there is nothing
+        return LocalFiles(folder)
 
     def _privacy(self) -> Privacy:
         return privacy_of(self.layout, self._reading())
@@ -286,8 +302,3 @@ class Shelf(ABC):
         visible = visible_to(self.assembler.ground, parse_scope(scope))
         found = walk(self.files, folder, skip=lambda entry: entry.kind not in ("file", "directory"))
         return sorted(entry.path for entry in found if visible(entry.path))
-
-
-def _namespace_files(folder: Path) -> FileStore:
-    """Return the store of namespaces; none exist before the first is written."""
-    return LocalFiles(folder) if folder.is_dir() else EphemeralFiles()

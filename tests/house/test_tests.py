@@ -81,6 +81,7 @@ def test_tests_stand_where_they_belong():
         "crash",
         "golden",
         "house",
+        "poison",
         "prefix",
         "privacy",
         "properties",

@@ -182,7 +182,7 @@ def test_an_agent_is_shown_with_all_settings_in_force_and_their_origins(cli, ski
     assert document["kind"] == "agent"
     assert rows["domain"] == ("law", "carrel.yaml")
     assert rows["memory_tokens"] == (77, "budgets.memory_tokens, carrel.yaml")
-    assert rows["trigger_interval"] == (10, "default")
+    assert rows["trigger_interval"] == (5, "default")
     assert "workspace_files.exclude" in rows
     assert "domain" in cli("-C", skilled, "agents", "show", "kate").text
 

@@ -1,13 +1,14 @@
 """`carrel index sync | status | rebuild`: the search structure that is derived from the files."""
 
 import sys
+from collections.abc import Mapping
 
 import click
 from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
-from carrel.index import Progress, SyncReport
+from carrel.index import Progress, SyncReport, Unsearched
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 _WIDTH = 30
@@ -73,6 +74,7 @@ def status(shared: Shared) -> None:
     output.line(f"{told.vectors:,} vectors by {told.embedder}" if told.embedder else "words only, no vectors")
     if told.waiting:
         output.line(f"{told.waiting:,} chunks wait to be written: `carrel index sync`")
+    _tell_unsearched(told.unsearched)
     output.line(output.printable(told.location), to_stderr=True)
     output.warnings(told.findings)
 
@@ -82,7 +84,26 @@ def _tell(shared: Shared, report: SyncReport) -> None:
         output.document(to_builtins(report))
         return
     output.line(f"{report.changed:,} changed · {report.gone:,} gone · {report.chunks:,} chunks written")
+    if report.unread:
+        output.line(f"{len(report.unread):,} cannot be read now, and are found as they were before")
+    if report.waiting:
+        output.line(f"{report.waiting:,} chunks wait for their vectors")
+    _tell_unsearched(report.unsearched)
     output.warnings(report.findings)
+
+
+def _tell_unsearched(found: Mapping[str, Unsearched]) -> None:
+    """Say how many files are not searched and why, and name some of them."""
+    if not found:
+        return
+    number = sum(each.count for each in found.values())
+    reasons = {lack.replace("_", " "): each for lack, each in sorted(found.items())}
+    told = ", ".join(f"{each.count:,} {reason}" for reason, each in reasons.items())
+    output.line(f"{number:,} file{' is' if number == 1 else 's are'} not searched: {told}")
+    for reason, each in reasons.items():
+        names = [output.printable(path) for path in each.paths]
+        more = ["…"] if each.count > len(names) else []
+        output.line(f"  {reason}: {', '.join([*names, *more])}")
 
 
 def _bar(shared: Shared) -> Progress | None:

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 
 from carrel.app import Workspace, find_workspace
-from carrel.workspace.scope import parse_scope
+from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -63,3 +63,9 @@ def shared_options(command: Command) -> Command:
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     return wrapped
+
+
+def owner_only(shared: Shared) -> None:
+    """Refuse in shared scope what is the owner's alone."""
+    if parse_scope(shared.scope) is Scope.SHARED:
+        raise HiddenByScope("memory")

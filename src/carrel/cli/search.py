@@ -9,11 +9,10 @@ import click
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
 from carrel.cli.transcripts import visible
-from carrel.index import TIERS, Filter, Found, Hit
+from carrel.index import MODES, TIERS, Filter, Found, Hit
 from carrel.index.explain import explain
 from carrel.runtime.hits import found_to_json
 
-MODES = ("hybrid", "lexical", "vector", "literal", "regex")
 _LONGEST = 600
 _DAY = click.DateTime(formats=["%Y-%m-%d"])
 
@@ -61,7 +60,7 @@ def search(
       carrel search "TODO" --mode literal --case --lines 2
       carrel search "error [0-9]{4}" --mode regex --path notes
     """
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         found = workspace.search(
             query,
             mode=mode,

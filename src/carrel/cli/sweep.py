@@ -13,7 +13,7 @@ from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 @click.option("--model", "model_name", metavar="PROVIDER:MODEL", help="Who works; else as the settings say.")
 @shared_options
 def sweep(shared: Shared, limit: int, model_name: str | None) -> None:
-    r"""Do what waits in the queue: tasks that agents left for others to do.
+    r"""Do what waits in the queue: tasks that agents left for others, facts to be taken from sessions.
 
     A job that fails is tried again later, and given up after five times. Run it from cron, or by hand.
 
@@ -25,7 +25,7 @@ def sweep(shared: Shared, limit: int, model_name: str | None) -> None:
     """
     if parse_scope(shared.scope) is Scope.SHARED:
         raise HiddenByScope("the queue")
-    with shared.open() as workspace:
+    with shared.open(team=True) as workspace:
         swept = workspace.sweep(model=workspace.model(model_name) if model_name else None, limit=limit)
     output.warnings(swept.findings)
     if shared.as_json:

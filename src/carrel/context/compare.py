@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, convert, to_builtins
 
-from carrel.context.report import Change, Row, leading
+from carrel.context.report import Change, Report, Row, leading
 from carrel.errors import NotFound
 
 HISTORY = "history"
@@ -99,6 +99,30 @@ def compare(before: Sequence[Row], after: Sequence[Row]) -> tuple[Difference, ..
     met = [_difference(name, old.get(name), row) for name, row in new.items()]
     gone = [_difference(name, row, None) for name, row in old.items() if name not in new]
     return (*met, *gone)
+
+
+def between_scopes(main: Report, shared: Report) -> Comparison:
+    """Compare what the owner's call and anyone else's hold."""
+    seen = {row.name for row in shared.sections}
+    hidden = [row.out("hidden") for row in main.sections if row.sha256 and row.name not in seen]
+    sections = compare(main.sections, (*shared.sections, *hidden))
+    return Comparison(before="main", after="shared", sections=sections)
+
+
+def between_budgets(now: Report, then: Report) -> Comparison:
+    """Compare a call under the limits in force with one under another budget."""
+    sections = compare(now.sections, then.sections)
+    return Comparison(before="limits in force", after="given budget", sections=sections)
+
+
+def since(last: Remembered, now: Report) -> Comparison:
+    """Compare a session's last call with one that would be made now."""
+    return Comparison(
+        before="last call",
+        after="now",
+        sections=compare(last.rows, now.sections),
+        changed_by=now.prefix.changed_by,
+    )
 
 
 def what_broke(before: Remembered, rows: Sequence[Row], scope: str) -> Change | None:

@@ -1,34 +1,37 @@
 """Conversations of one agent: loaded by the first thing that needs one, since a report does not."""
 
-import os
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
+from contextlib import AbstractContextManager, aclosing, contextmanager
 from functools import cached_property, partial
-from socket import gethostname
 
 from msgspec.structs import replace
 
 from carrel.context.inputs import Inputs
 from carrel.conversing import parts
+from carrel.conversing.learning import Learning
 from carrel.conversing.looking import Looking
 from carrel.conversing.summariser import Summariser
+from carrel.conversing.sweeping import Sweeping
 from carrel.findings import Finding
+from carrel.memory.flush import PRIORITY
 from carrel.opening import Opened, Places, pick_agent
 from carrel.records import Payload
 from carrel.records.queue import Job
+from carrel.remembering import Memory, troubles
 from carrel.runtime.callbacks import Callbacks
 from carrel.runtime.caller import Caller
 from carrel.runtime.compact import KEPT_TOKENS, Compacted, Compactor, CoolDown, is_all_of
-from carrel.runtime.delegation import KIND, Delegation, Seat
+from carrel.runtime.delegation import SOURCE as HANDED
+from carrel.runtime.delegation import Delegation, Seat
 from carrel.runtime.errands import Account, ErrandDesk, Errands, hold_turn
 from carrel.runtime.loop import Event
 from carrel.runtime.loop.threads import in_thread
 from carrel.runtime.model import Model, Spend
 from carrel.runtime.models import OFFLINE, pick_model
 from carrel.runtime.prices import FREE, price_of
-from carrel.runtime.record import Recording, Scribe
+from carrel.runtime.record import Recording, Scribe, nothing
 from carrel.runtime.spending import BackgroundStopped
-from carrel.runtime.sweep import Swept, sweep
+from carrel.runtime.sweep import Swept
 from carrel.searching import Searching
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
@@ -56,6 +59,7 @@ class Conversations:
         inputs: Callable[[str | None, str | None, str], Inputs],
         reopen: Reopen,
         searching: Callable[[], Searching],
+        memory: Callable[[], Memory],
     ) -> None:
         self._shelf = shelf
         self._callbacks = callbacks
@@ -64,6 +68,7 @@ class Conversations:
         self._inputs = inputs
         self._reopen = reopen
         self._searching = searching
+        self._memory = memory
 
     @property
     def sessions(self) -> Sessions:
@@ -77,12 +82,26 @@ class Conversations:
     @cached_property
     def scribe(self) -> Scribe:
         """Who writes down what the agent hears and says."""
-        return parts.open_scribe(self._shelf, self.sessions, lambda: self._shelf.records)
+        return parts.open_scribe(
+            self._shelf, self.sessions, lambda: self._shelf.records, self.learning.turn_ended
+        )
+
+    @cached_property
+    def learning(self) -> Learning:
+        """What the agent learns from what it hears and says."""
+        return Learning(
+            self._shelf,
+            self.sessions,
+            self._memory,
+            model=self.background_model,
+            allow=self._allow_background,
+        )
 
     @cached_property
     def _compactor(self) -> Compactor:
         shelf = self._shelf
         agent, clock = shelf.agent.id, shelf.config.clock
+        self._callbacks.on("before_compaction", self.learning.flush(), priority=PRIORITY)
         return Compactor(
             agent=agent,
             sessions=self.sessions,
@@ -140,6 +159,7 @@ class Conversations:
             model=model.name if model else None,
             look=Looking(self._shelf, self._searching, session, parse_scope(scope)),
             others=delegation.tools(),
+            keeper=lambda: self._memory().keeper,
         )
 
     def turn(
@@ -162,7 +182,13 @@ class Conversations:
             session=valid_session(session),
             scope=parse_scope(scope),
             callbacks=self._callbacks,
-            scribe=replace(self.scribe, account=account.usage, purpose=errands.purpose),
+            scribe=replace(
+                self.scribe,
+                account=account.usage,
+                purpose=errands.purpose,
+                # What one agent tells another is hearsay: nothing is learnt from it.
+                ended=nothing if source == HANDED else self.scribe.ended,
+            ),
             registry=self.tools(session, scope, errands=errands, model=model),
             errands=errands,
             sender_id=sender,
@@ -174,7 +200,18 @@ class Conversations:
             allowing=partial(self._allow, model.name, errands, account),
             summarising=self._summariser(session, scope, model),
         )
-        return hold_turn(desk, model, Message("user", message))
+        return self._followed(hold_turn(desk, model, Message("user", message)), session)
+
+    async def _followed(
+        self, events: AsyncGenerator[Event, None], session: str
+    ) -> AsyncGenerator[Event, None]:
+        """Yield the events of a turn; what was said in it is searched when it is over, and nobody waits."""
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    yield event
+        finally:
+            self._searching().follow(session)
 
     def compact(self, session: str, scope: str) -> Compacted:
         """Compact a session by rules; others than the owner may where all of it was said before them."""
@@ -196,40 +233,25 @@ class Conversations:
         done = attempt.compacted or await in_thread(compact)  # which says why, or does it
         return replace(done, findings=tuple(dict.fromkeys((*attempt.findings, *done.findings))))
 
-    def sweep(self, model: Model | None, limit: int) -> Swept:
-        """Do what waits in the queue: what agents of this workspace left for others to do."""
-        base, shelf = self._base, self._shelf
-
-        @contextmanager
-        def asking(job: Job) -> Generator[Conversations]:
-            caller = pick_agent(base.config.settings, str(job.payload["caller"]))
-            with self._reopen(base.moved_to(caller.workspace), caller, base) as conversations:
-                yield conversations
-
-        def delegated(job: Job) -> Payload:
-            with asking(job) as conversations:
-                errands = Errands(account=self._account(""), purpose="background")
-                return conversations.work(job, model, errands)
-
-        def given_up(job: Job) -> None:
-            with asking(job) as conversations:
-                conversations.give_up(job)
-
-        def stopped() -> tuple[Finding, ...]:
-            if model is not None and price_of(model.name) == FREE:
-                return ()
-            allowed = parts.allow(shelf, self._account(""), "background")
-            return () if allowed.allowed else allowed.findings
-
-        return sweep(
-            shelf.records,
-            {KIND: delegated},
-            worker=f"{gethostname()}:{os.getpid()}",
-            now=shelf.config.clock.now,
-            limit=limit,
-            stopped=stopped,
-            given_up=given_up,
+    def sweep(self, model: Model | None, limit: int, kinds: Collection[str] | None = None) -> Swept:
+        """Do what waits in the queue: what agents left for others to do, and facts to be taken."""
+        late = self.learning.catch_up()
+        sweeping = Sweeping(
+            shelf=self._shelf, account=self._account(""), of_agent=self._of_agent, model=model
         )
+        swept = sweeping.sweep(limit, kinds)
+        known = troubles(self._shelf.records, self._shelf.config.clock.now())
+        return replace(swept, findings=(*swept.findings, *late, *known))
+
+    @contextmanager
+    def _of_agent(self, agent: str) -> "Generator[Conversations]":
+        """Open the conversations of an agent of this workspace, which may be these."""
+        if agent == self._shelf.agent.id:
+            yield self
+            return
+        own = pick_agent(self._base.config.settings, agent)
+        with self._reopen(self._base.moved_to(own.workspace), own, self._base) as conversations:
+            yield conversations
 
     def work(self, job: Job, model: Model | None, errands: Errands | None = None) -> Payload:
         """Do a task that this agent left for another, and hand it the answer, once."""
@@ -256,6 +278,10 @@ class Conversations:
                 if agent.workspace == own.workspace
             ),
         )
+
+    def of(self, agent: str) -> Sessions | None:
+        """Return the sessions of an agent of this directory."""
+        return next((each for each in self.everyones if each.places.agent == agent), None)
 
     def close(self) -> None:
         """Let go of what was opened."""
@@ -301,6 +327,9 @@ class Conversations:
         if not allowance.allowed:
             raise BackgroundStopped(allowance.findings[0])
         return allowance.findings
+
+    def _allow_background(self, model: Model) -> None:
+        self._allow(model.name, Errands(purpose="background"), self._account(""))
 
     def _summariser(self, session: str, scope: str, model: Model) -> Summariser | None:
         if model.name == OFFLINE:

@@ -1,27 +1,35 @@
 """The parts of a conversation, each made from what a workspace has."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from carrel.conversing.heard import heard_in, recalled_in
+from carrel.dreaming import target_of
 from carrel.errors import CarrelError
 from carrel.files import FileStore
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
 from carrel.findings import Finding
+from carrel.memory.consolidate.consolidator import Consolidator
+from carrel.memory.keeping import Keeper
 from carrel.opening import Opened, Places, open_files, time_zone
 from carrel.records import Records
 from carrel.records.usage import Purpose
 from carrel.runtime.callbacks import TurnEnded
+from carrel.runtime.consolidation import Consolidation
 from carrel.runtime.delegation import Seat, root_of
 from carrel.runtime.errands import Account
+from carrel.runtime.health import visible_to
 from carrel.runtime.large import Kept, Sizes, keep_large
-from carrel.runtime.model import Reply
+from carrel.runtime.model import Model, Reply
 from carrel.runtime.models import OFFLINE
 from carrel.runtime.record import Scribe
+from carrel.runtime.remember import Asking, Remember
 from carrel.runtime.room import room_in
-from carrel.runtime.spending import Allowance, Caps, check
+from carrel.runtime.spending import Allowance, Caps, check, surplus
 from carrel.runtime.toolbox import Toolbox
 from carrel.screen.secrets import redact_value
 from carrel.sessions.intake import keep_secrets
@@ -55,7 +63,56 @@ def open_sessions(shelf: Shelf, places: Places, agent: AgentSettings | None = No
     )
 
 
-def open_scribe(shelf: Shelf, sessions: Sessions, records: Callable[[], Records]) -> Scribe:
+def open_remember(
+    shelf: Shelf, sessions: Sessions, keeper: Callable[[], Keeper], allow: Callable[[Model], object]
+) -> Remember:
+    """Return who takes facts from what a workspace's agent hears and says."""
+    return Remember(
+        agent=shelf.agent,
+        sessions=sessions,
+        records=lambda: shelf.records,
+        keeper=keeper,
+        asking=Asking(
+            agent=shelf.agent.id,
+            clock=shelf.config.clock,
+            count=shelf.counts.count,
+            usage=lambda: shelf.records.usage,
+            allow=allow,
+        ),
+        clock=shelf.config.clock,
+        user=shelf.config.settings.user,
+        recalled=lambda session: recalled_in(sessions, shelf.records, session, _owners(shelf)),
+    )
+
+
+def open_consolidation(shelf: Shelf, keeper: Callable[[], Keeper], asking: Asking) -> Consolidation:
+    """Return who makes memory of a workspace's journal."""
+    settings = shelf.config.settings
+    return Consolidation(
+        consolidator=Consolidator(
+            agent=shelf.agent.id,
+            target=target_of(shelf.layout, shelf.agent),
+            layout=shelf.layout,
+            files=shelf.files,
+            records=lambda: shelf.records,
+            keeper=keeper,
+            settings=settings.consolidation,
+            count=shelf.counts.count,
+            clock=shelf.config.clock,
+            zone=time_zone(settings.time_zone),
+        ),
+        asking=asking,
+        queue=lambda: shelf.records.queue,
+        memory_enabled=shelf.agent.memory_enabled,
+    )
+
+
+def open_scribe(
+    shelf: Shelf,
+    sessions: Sessions,
+    records: Callable[[], Records],
+    ended: Callable[[str, int], object],
+) -> Scribe:
     """Return who writes down what a workspace's agent hears and says."""
     return Scribe(
         agent=shelf.agent.id,
@@ -65,6 +122,7 @@ def open_scribe(shelf: Shelf, sessions: Sessions, records: Callable[[], Records]
         clock=shelf.config.clock,
         files=shelf.files,
         events=shelf.layout.sessions.events,
+        ended=ended,
     )
 
 
@@ -78,8 +136,10 @@ def tools_of(
     look: Look,
     model: str | None = None,
     others: tuple[Tool, ...] = (),
+    keeper: Callable[[], Keeper] | None = None,
 ) -> Registry:
     """Return the tools of a workspace's agent before one listener, and `others` beside them."""
+    owners = _owners(shelf)
     return Toolbox(
         ground=shelf.assembler.ground,
         files=shelf.files,
@@ -93,7 +153,14 @@ def tools_of(
         others=others,
         page=_share(shelf, model) * _CHARACTERS,
         look=look,
+        heard=lambda: (*recalled_in(sessions, records(), session, owners), *heard_in(sessions, session)),
+        keeper=keeper,
     ).registry()
+
+
+def _owners(shelf: Shelf) -> tuple[str, ...]:
+    user = shelf.config.settings.user.id
+    return (user,) if user else ()
 
 
 def opened_for(shelf: Shelf, base: Opened, seat: Seat) -> Opened:
@@ -185,6 +252,26 @@ def all_places(shelf: Shelf) -> list[SessionPlaces]:
     nowhere = EphemeralFiles()
     agents = shelf.config.settings.agents or (shelf.agent,)
     return [places_of(shelf.layout, agent, shelf.files, nowhere) for agent in agents]
+
+
+def session_logs(shelf: Shelf, scope: Scope) -> list[str]:
+    """Return the paths of all logs of sessions that a listener may know of, of every agent, sorted."""
+    visible = visible_to(shelf.assembler.ground, scope)
+    return sorted(
+        entry.path
+        for places in all_places(shelf)
+        for entry in shelf.files.list(places.folder)
+        if places.session_of(entry.path) and visible(entry.path)
+    )
+
+
+def beside(shelf: Shelf, session: str) -> int:
+    """Return what the provider of a session's last call counted beside its sections."""
+    with suppress(CarrelError):  # without records there is nothing to go by
+        last = shelf.records.usage.last(shelf.agent.id, session, purpose="turn")
+        told = surplus(last, last.model, shelf.assembler.ground.window_of(last.model).size) if last else None
+        return told.tokens if told else 0
+    return 0
 
 
 def _derived_files(places: Places) -> FileStore:

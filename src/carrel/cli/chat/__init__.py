@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from typing import Any, Literal, TextIO
 
@@ -11,6 +11,7 @@ import click
 
 from carrel.cli import output
 from carrel.cli.chat.account import account_of
+from carrel.cli.chat.background import Background
 from carrel.cli.chat.commands import run_command
 from carrel.cli.chat.input import PipedLines, PromptedLines, Typed, read_message
 from carrel.cli.chat.session import Place, look_back, name_of, new_session, opening, resuming
@@ -72,25 +73,38 @@ def chat(
         speaker = name_of(workspace, shared.scope)
         voice = JsonVoice(model.name) if shared.as_json else TextVoice(speaker, is_prompted=is_prompted)
         voice.tell(opening(place, past, speaker, model.name))
-        talk = _Talk(runner, voice, place, Paced(model, pace) if pace else model, source=source)
+        memory = Background(shared.open, model_name)
+        talk = _Talk(
+            runner, voice, place, Paced(model, pace) if pace else model, source=source, ended=memory.begin
+        )
         if is_prompted:
             _converse(talk, PromptedLines())
             voice.note(_farewell(shared, place))
         else:
             _answer_all(talk, PipedLines())
+        if not memory.leave():
+            voice.note("Memory is still at work on what was said: `carrel sweep` finishes it.")
 
 
 class _Talk:
     """A conversation under way; it knows the sections of its last call."""
 
     def __init__(
-        self, runner: asyncio.Runner, voice: Voice, place: Place, model: Model, *, source: str
+        self,
+        runner: asyncio.Runner,
+        voice: Voice,
+        place: Place,
+        model: Model,
+        *,
+        source: str,
+        ended: Callable[[], None],
     ) -> None:
         self.voice = voice
         self._place = place
         self._runner = runner
         self._model = model
         self._source = source
+        self._ended = ended
         self._report: Report | None = None
         self._before = _last_call(place)
 
@@ -128,6 +142,7 @@ class _Talk:
             return "stopped"
         account = account_of(report, before) if report else None
         self.voice.close(ended, _last_reply(self._place), account)
+        self._ended()
         return "done"
 
     async def _held(self, text: str) -> Ended | None:

@@ -1,0 +1,223 @@
+"""`carrel memory add | facts | pin | extract`."""
+
+from typing import Any
+
+import click
+from msgspec import to_builtins
+
+from carrel.cli import output
+from carrel.cli.notebooks import TextCommand, given_text
+from carrel.cli.options import Shared, owner_only, shared_options
+from carrel.cli.transcripts import visible
+from carrel.memory.fact import KINDS
+from carrel.memory.keeping import Kept
+from carrel.records.facts import Fact
+
+STATES = ("planned", "written", "waiting", "superseded", "refused", "undone", "forgotten")
+
+
+@click.command(cls=TextCommand)
+@click.argument("text", required=False)
+@click.option(
+    "--layer", type=click.Choice(("project", "experience")), default="project", show_default=True,
+    help="Of this workspace, or travelling with the agent.",
+)  # fmt: skip
+@click.option("--kind", type=click.Choice(KINDS), default="note", show_default=True, help="What it is.")
+@click.option("--subject", default="", metavar="NAME", help="Whom an entity, or what a procedure, is about.")
+@click.option("--section", default="", metavar="HEADING", help="Below this heading; else Insights.")
+@shared_options
+def add(shared: Shared, text: str | None, **about: Any) -> None:
+    r"""Remember TEXT, else standard input: a fact of the project, or one that travels with the agent.
+
+    \b
+    Examples:
+      carrel memory add "All API calls go through src/lib/api.ts."
+      carrel memory add "Prefers short replies." --layer experience
+      carrel memory add "Chose JWT for authentication." --kind decision --section "Decisions Made"
+      carrel memory add "Ana uses a Samsung." --kind entity --subject Ana
+    """
+    owner_only(shared)
+    given = given_text(text)
+    with shared.open() as workspace:
+        kept = workspace.memory.add(given, **about)
+    if shared.as_json:
+        output.document(kept_json(kept))
+    else:
+        show_kept(kept)
+
+
+@click.command()
+@click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="Only these; repeatable.")
+@click.option("--session", metavar="ID", help="Only what was learnt there.")
+@click.option("--path", metavar="FILE", help="Only what stands in this file.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="Most facts.")
+@click.option("--after", default="", metavar="FACT", help="Only those after this one.")
+@shared_options
+def facts(shared: Shared, **within: Any) -> None:
+    r"""List what was learnt: each fact with where it stands, what it came from, and how far it is trusted.
+
+    \b
+    Examples:
+      carrel memory facts
+      carrel memory facts --state superseded --state refused
+      carrel memory facts --session s1 --json
+    """
+    owner_only(shared)
+    with shared.open() as workspace:
+        found = workspace.memory.facts(**within)
+        counts = workspace.records.facts.counts(workspace.agent.id)
+    if shared.as_json:
+        output.document({"facts": [fact_json(fact) for fact in found], "counts": counts})
+        return
+    for fact in found:
+        pin = " 📌" if fact.pinned else ""
+        output.line(f"{output.styled(fact.id, dim=True)}  {visible(fact.text)}{pin}")
+        output.line(output.styled(f"    {output.printable(_about(fact))}", dim=True))
+    if len(found) == within["limit"]:
+        output.line(f"There may be more: --after {found[-1].id}", to_stderr=True)
+    elif not found and any(counts.values()):
+        output.line("None of what was learnt is such a fact.", to_stderr=True)
+    elif not found:
+        output.line(
+            "No facts yet: they are taken from conversations (at once by `carrel memory extract`), or added "
+            "with `carrel memory add`.",
+            to_stderr=True,
+        )
+
+
+@click.command()
+@click.argument("fact")
+@click.option("--off", is_flag=True, help="Let it be changed again.")
+@shared_options
+def pin(shared: Shared, fact: str, *, off: bool) -> None:
+    r"""Keep a fact as it is: nobody but you replaces or removes it.
+
+    \b
+    Examples:
+      carrel memory pin f3a91c0d2b7e4f10
+      carrel memory pin f3a91c0d2b7e4f10 --off
+    """
+    owner_only(shared)
+    with shared.open() as workspace:
+        pinned = workspace.memory.pin(fact, pinned=not off)
+    if shared.as_json:
+        output.document(fact_json(pinned))
+    else:
+        output.line(f"{'Pinned' if pinned.pinned else 'No longer pinned'}: {visible(pinned.text)}")
+
+
+@click.command()
+@click.option("--session", metavar="ID", help="Of this session; else of all that have something new.")
+@click.option("--model", "model_name", metavar="PROVIDER:MODEL", help="Who reads; else as the settings say.")
+@click.option("--anew", is_flag=True, help="From all that was said, not only from what is new.")
+@shared_options
+def extract(shared: Shared, session: str | None, model_name: str | None, *, anew: bool) -> None:
+    r"""Take facts from what was said since the last time, now, however few turns there are.
+
+    \b
+    Examples:
+      carrel memory extract
+      carrel memory extract --session 2026-04-24-k3f9 --json
+    """
+    owner_only(shared)
+    with shared.open() as workspace:
+        model = workspace.model(model_name) if model_name else None
+        learnt = workspace.conversations.learning.extract(session, model, anew=anew)
+    output.warnings(learnt.findings)
+    if shared.as_json:
+        told = {"turns": learnt.turns, **kept_json(learnt.kept), "findings": to_builtins(learnt.findings)}
+        output.document(told)
+    else:
+        show_kept(learnt.kept)
+
+
+@click.command()
+@shared_options
+def status(shared: Shared) -> None:
+    r"""Say how memory is doing: what was learnt, what waits, and when facts are taken next.
+
+    \b
+    Examples:
+      carrel memory status
+      carrel memory status --json
+    """
+    owner_only(shared)
+    with shared.open() as workspace:
+        records, agent = workspace.records, workspace.agent
+        counts = records.facts.counts(agent.id)
+        waiting = records.proposals.counts()["waiting"]
+        jobs = records.queue.counts()
+        due = workspace.conversations.learning.outlook()
+        findings = workspace.memory.findings()
+    output.warnings(findings)
+    rows = [{"session": session, **to_builtins(each)} for session, each in due.items()]
+    if shared.as_json:
+        about = {"agent": agent.id, "enabled": agent.memory_enabled, "facts": counts, "waiting": waiting}
+        output.document({**about, "jobs": jobs, "sessions": rows})
+        return
+    output.line(f"Memory of {agent.id} is {'on' if agent.memory_enabled else 'off'}.")
+    output.line("Facts: " + (", ".join(f"{n:,} {state}" for state, n in counts.items() if n) or "none yet"))
+    output.line(f"Waiting for you: {waiting:,}. In the queue: {jobs['waiting'] + jobs['running']:,}.")
+    for session, each in due.items():
+        if told := each.finding():
+            output.line(f"{output.printable(session)}: {told.message}")
+
+
+def kept_json(kept: Kept) -> dict[str, Any]:
+    """Return what became of facts as every surface shows it."""
+    return {
+        "written": [fact_json(fact) for fact in kept.written],
+        "waiting": [fact_json(fact) for fact in kept.waiting],
+        "known": kept.known,
+        "refused": [fact_json(fact) for fact in kept.refused],
+    }
+
+
+def show_kept(kept: Kept) -> None:
+    """Say for people what became of facts."""
+    for fact in kept.written:
+        output.line(f"{output.printable(_place(fact))}: {visible(fact.text)}")
+    for fact in kept.waiting:
+        output.line(f"waits for you (`carrel memory review`): {visible(fact.text)}")
+    for fact in kept.refused:
+        output.line(f"refused ({fact.reason}): {visible(fact.text)}")
+    if kept.known:
+        output.line(f"{kept.known:,} known already.")
+    if not (kept.written or kept.waiting or kept.refused or kept.known):
+        output.line("Nothing new to remember.")
+
+
+def fact_json(fact: Fact) -> dict[str, Any]:
+    """Return a fact as every surface shows it."""
+    return {
+        "id": fact.id,
+        "text": fact.text,
+        "layer": fact.layer,
+        "kind": fact.kind,
+        "subject": fact.subject,
+        "state": fact.state,
+        "reason": fact.reason,
+        "trust": fact.trust,
+        "agent": fact.agent,
+        "session": fact.session,
+        "evidence": list(fact.evidence),
+        "at": fact.at.isoformat(),
+        "valid_from": fact.valid_from,
+        "valid_until": fact.valid_until,
+        "store": fact.store,
+        "path": fact.path,
+        "section": fact.section,
+        "superseded_by": fact.superseded_by,
+        "replaces": fact.replaces,
+        "seen": fact.seen,
+        "pinned": fact.pinned,
+    }
+
+
+def _place(fact: Fact) -> str:
+    return f"{fact.path} > {fact.section}" if fact.section else fact.path
+
+
+def _about(fact: Fact) -> str:
+    source = f"session {fact.session}, {len(fact.evidence)} messages" if fact.session else "told by you"
+    return "  ".join((fact.state, fact.kind, _place(fact), f"{fact.trust}, {source}"))

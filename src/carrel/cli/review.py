@@ -1,0 +1,159 @@
+"""`carrel memory review`: what waits for the owner's word."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from carrel.cli import output
+from carrel.cli.changes import coloured
+from carrel.cli.options import Shared, owner_only, shared_options
+from carrel.cli.transcripts import visible
+from carrel.errors import UsageError
+from carrel.memory.proposed import diff_of
+from carrel.records.proposals import Proposal
+
+_MOST_LINES = 40
+
+
+class NothingNamed(UsageError):
+    """Neither numbers nor --all were given."""
+
+    code = "nothing_named"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Name what you decide on.", hint="`carrel memory review` lists the numbers; --all is all of them."
+        )
+
+
+@click.group(invoke_without_command=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Most to show.")
+@shared_options
+@click.pass_context
+def review(context: click.Context, shared: Shared, limit: int) -> None:
+    r"""Show the changes of memory that wait for you, with their source and what they would change.
+
+    What waits: facts from tools, web pages, other agents and group members; what would replace or remove
+    your own words; what looks like an instruction in disguise.
+
+    \b
+    Examples:
+      carrel memory review
+      carrel memory review approve 3 4
+      carrel memory review approve 5 --text "Ana uses a Samsung."
+      carrel memory review reject --all
+    """
+    if context.invoked_subcommand is not None:
+        return
+    owner_only(shared)
+    with shared.open(team=True) as workspace:
+        waiting = workspace.memory.review.waiting(limit)
+        counts = workspace.records.proposals.counts()
+    if shared.as_json:
+        output.document({"waiting": counts["waiting"], "proposals": [to_json(each) for each in waiting]})
+        return
+    for proposal in waiting:
+        _show(proposal)
+    left = counts["waiting"] - len(waiting)
+    if not waiting:
+        output.line("Nothing waits for you.")
+    elif left > 0:
+        output.line(f"… and {left:,} more: --limit {counts['waiting']}", to_stderr=True)
+
+
+@review.command()
+@click.argument("numbers", nargs=-1, type=click.IntRange(1), metavar="[N]…")
+@click.option("--all", "everything", is_flag=True, help="All that wait.")
+@click.option("--text", help="Write this instead of what was proposed; for one number only.")
+@shared_options
+def approve(shared: Shared, numbers: Sequence[int], text: str | None, *, everything: bool) -> None:
+    r"""Let changes happen.
+
+    \b
+    Examples:
+      carrel memory review approve 3 4
+      carrel memory review approve 5 --text "Ana uses a Samsung."
+      carrel memory review approve --all
+    """
+    owner_only(shared)
+    if text is not None and (everything or len(numbers) != 1):
+        raise click.UsageError("--text takes exactly one number.")
+    with shared.open(team=True) as workspace:
+        review_ = workspace.memory.review
+        chosen = _chosen(numbers, [each.id for each in review_.waiting(1000)] if everything else None)
+        decided = review_.approve(chosen, by="owner", text=text)
+    _told(shared, decided)
+
+
+@review.command()
+@click.argument("numbers", nargs=-1, type=click.IntRange(1), metavar="[N]…")
+@click.option("--all", "everything", is_flag=True, help="All that wait.")
+@shared_options
+def reject(shared: Shared, numbers: Sequence[int], *, everything: bool) -> None:
+    r"""Keep changes from happening; they are not proposed again.
+
+    \b
+    Examples:
+      carrel memory review reject 3
+      carrel memory review reject --all
+    """
+    owner_only(shared)
+    with shared.open(team=True) as workspace:
+        review_ = workspace.memory.review
+        chosen = _chosen(numbers, [each.id for each in review_.waiting(1000)] if everything else None)
+        decided = review_.reject(chosen, by="owner")
+    _told(shared, decided)
+
+
+def to_json(proposal: Proposal) -> dict[str, Any]:
+    """Return a proposal as every surface shows it."""
+    return {
+        "id": proposal.id,
+        "at": proposal.at.isoformat(),
+        "agent": proposal.agent,
+        "actor": proposal.actor,
+        "action": proposal.action,
+        "why": proposal.why,
+        "reason": proposal.reason,
+        "store": proposal.store,
+        "path": proposal.path,
+        "section": proposal.section,
+        "old": proposal.old,
+        "new": proposal.new,
+        "trust": proposal.trust,
+        "session": proposal.session,
+        "evidence": list(proposal.evidence),
+        "state": proposal.state,
+        "decided_by": proposal.decided_by or None,
+    }
+
+
+def _chosen(numbers: Sequence[int], everything: Sequence[int] | None) -> Sequence[int]:
+    if everything is not None:
+        return everything
+    if not numbers:
+        raise NothingNamed
+    return numbers
+
+
+def _told(shared: Shared, decided: Sequence[Proposal]) -> None:
+    if shared.as_json:
+        output.document({"proposals": [to_json(each) for each in decided]})
+        return
+    for each in decided:
+        output.line(f"{each.id}  {each.state}  {output.printable(each.path)}")
+    if not decided:
+        output.line("Nothing waits for you.")
+
+
+def _show(proposal: Proposal) -> None:
+    where = f"{proposal.path} > {proposal.section}" if proposal.section else proposal.path
+    output.line(f"{proposal.id}.  {output.styled(output.printable(where), bold=True)}  {proposal.action}")
+    source = f"from {proposal.trust}" + (f", session {proposal.session}" if proposal.session else "")
+    output.line(output.styled(f"    {visible(proposal.reason)} ({visible(source)})", dim=True))
+    lines = diff_of(proposal).split("\n")
+    for line in lines[:_MOST_LINES]:
+        output.line(f"    {coloured(line)}")
+    if (left := len(lines) - _MOST_LINES) > 0:
+        output.line(f"    … and {left:,} more lines: --json shows all of them")
