@@ -162,10 +162,12 @@ def measure(chunks: int, folder: Path) -> list[Figure]:
 def latencies(index: EmbeddedIndex, kind: str) -> list[Figure]:
     figures = []
     for size in (5, 50):
-        times = spread(lambda text: index.search(Query(text=text, mode=MODES[kind])), questions(size))
+        ask = lambda text: index.search(Query(text=text, mode=MODES[kind]))  # noqa: E731
         middle, worst = BARS[kind, size]
-        figures.append(figure(f"{size}-word query, {kind}, p50", times[0], "ms", middle))
-        figures.append(figure(f"{size}-word query, {kind}, p99", times[1], "ms", worst))
+        for told, times in (("", spread(ask, questions(size))), ("  quickest of three", quiet(ask, size))):
+            name = f"{told or f'{size}-word query'}, {kind}"
+            figures.append(figure(f"{name}, p50", times[0], "ms", middle))
+            figures.append(figure(f"{name}, p99", times[1], "ms", worst))
         times = spread(
             lambda text: index.search(Query(text=text, mode=MODES[kind], within=RECALL)), questions(size)
         )
@@ -177,7 +179,18 @@ def spread(ask: Callable[[str], object], texts: Sequence[str]) -> tuple[float, f
     """The median and the 99th percentile of some questions, in milliseconds; the first warm it up."""
     for text in texts[:20]:
         ask(text)
-    times = sorted(timed(ask, text) * 1000 for text in texts)
+    return middle_and_worst(timed(ask, text) * 1000 for text in texts)
+
+
+def quiet(ask: Callable[[str], object], size: int) -> tuple[float, float]:
+    """The same with each question asked three times, of which the quickest counts: what else the machine
+    does is not in it."""
+    rounds = [[timed(ask, text) * 1000 for text in questions(size)] for _ in range(3)]
+    return middle_and_worst(map(min, zip(*rounds, strict=True)))
+
+
+def middle_and_worst(given: Iterable[float]) -> tuple[float, float]:
+    times = sorted(given)
     return statistics.median(times), times[int(len(times) * 0.99)]
 
 

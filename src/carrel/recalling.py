@@ -46,6 +46,8 @@ def with_recall(
         if not found.hits:
             return replace(inputs, noticed=found.findings)
         known = _known(shelf, inputs, [each.entry.message_id for each in shown])
+        # A prompt calls it by its title; of what is in it, nothing is repeated.
+        known = replace(known, parts=known.parts | {searching.namespace})
     except CarrelError as error:
         finding = Finding(code=error.code, message=f"Nothing is recalled: {error.message}", hint=error.hint)
         return replace(inputs, noticed=(finding,))

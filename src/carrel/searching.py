@@ -15,16 +15,21 @@ from carrel.files import show
 from carrel.findings import Finding
 from carrel.index import MODES, Found, Hit, Index, Pointers, Progress, Query, Status, Stop, SyncReport
 from carrel.index.embed import Embedder, EmbedderChoice, open_embedder
+from carrel.index.embed.screened import ScreenedEmbedder
 from carrel.index.embedded import EmbeddedIndex
 from carrel.index.fuse.profiles import detect
+from carrel.memory.procedures import TIER as PROCEDURE
+from carrel.memory.procedures import weights_of
 from carrel.opening import Places, time_zone
 from carrel.runtime.beside import Beside
 from carrel.runtime.leads import Leads
-from carrel.runtime.library import Lengths, Library
+from carrel.runtime.library import Lengths, Library, file_of, place_of
 from carrel.sessions.store import Sessions
+from carrel.settings import AgentSettings
 from carrel.shelf import Shelf
 from carrel.workspace.document import Reading
 from carrel.workspace.ignore import IGNORE_FILE, find_rules
+from carrel.workspace.namespace import Namespace, namespace_of
 from carrel.workspace.scope import Scope, privacy_of
 
 FRESH = 5.0
@@ -74,6 +79,7 @@ class Searching:
         self._environ = environ
         self._sessions = sessions
         self._noticed: tuple[Finding, ...] = ()
+        self._screened: ScreenedEmbedder | None = None
         self._lengths: Lengths = {}
         self._graph = Leads()
         self._fresh_until = 0.0
@@ -102,7 +108,23 @@ class Searching:
             lengths=self._lengths,
             rules=_digest(repr(shelf.layout), *sorted(names), *_ignoring(reading)),
             enough=enough or {},
+            namespaces=shelf.find_namespaces() if (learnt := self._learnt()) else None,
+            learnt=learnt,
         )
+
+    def _learnt(self) -> dict[str, str]:
+        """Return the namespaces of agents that have a memory, and whose each is; a profile's is nobody's."""
+        agents = {agent.id: agent for agent in (*self._shelf.config.settings.agents, self._shelf.agent)}
+        found = (self._namespace(agent) for agent in agents.values() if agent.memory_enabled)
+        return {each.path: each.agent for each in found}
+
+    def _namespace(self, agent: AgentSettings) -> Namespace:
+        return namespace_of(agent, agent.id, self._shelf.assembler.ground.location)
+
+    @property
+    def namespace(self) -> str:
+        """The path by which what the agent learnt elsewhere is found."""
+        return place_of(self._namespace(self._shelf.agent).path)
 
     def _names(self, reading: Reading) -> dict[str, str]:
         """Return what each agent is called where it speaks: as configured, else as its identity says.
@@ -158,11 +180,26 @@ class Searching:
 
     def _ask(self, library: Library, query: Query, scope: Scope, session: str | None) -> Found:
         if scope is Scope.MAIN:
-            return self.index.search(query, self._leads(library, query))
+            found = self.index.search(query, self._leads(library, query))
+            return found if query.diverse or query.mode in ("literal", "regex") else self._reinforced(found)
         asked = _open(query, session, self._shelf.agent.id)
         found = _joined([self.index.search(each) for each in asked], query.limit)
         # What each list said depends on all that was indexed, and would tell of what is private.
         return replace(found, hits=tuple(replace(hit, fused=None) for hit in found.hits))
+
+    def _reinforced(self, found: Found) -> Found:
+        """Let procedures that were used count more; who has none among the hits pays nothing for it."""
+        if not any(hit.chunk.tier == PROCEDURE for hit in found.hits):
+            return found
+        now = self._shelf.config.clock.now()
+        try:
+            recalls = self._shelf.records.recalls
+            weights = weights_of(recalls.remembered(self._shelf.agent.id, tiers=(PROCEDURE,), until=now), now)
+        except CarrelError:  # how often something was used is not what makes it an answer
+            return found
+        worth = [(hit.score * weights.get(hit.chunk.path, 1.0), hit) for hit in found.hits]
+        worth.sort(key=lambda each: -each[0])
+        return replace(found, hits=tuple(replace(hit, score=min(score, 1.0)) for score, hit in worth))
 
     def expire(self) -> None:
         """Have everything looked over before the next search: something was written."""
@@ -184,7 +221,12 @@ class Searching:
             raise UnknownMode(query.mode)
         paths = {path: _spelled(path) for path in query.within.paths}
         has_root = any(given and not path for given, path in paths.items())
-        within = replace(query.within, paths=() if has_root else tuple(paths.values()))
+        others = {place_of(path) for path in self._learnt()} - {self.namespace}
+        within = replace(
+            query.within,
+            paths=() if has_root else tuple(paths.values()),
+            without=(*query.within.without, *sorted(others)),
+        )
         given = self._shelf.config.settings.search.fusion or self._shelf.layout.fusion
         by_ranks = given == "ranks"
         boosts: Mapping[str, float] = detect(query.text).tiers if by_ranks else {}
@@ -234,7 +276,8 @@ class Searching:
     def _looked_over(self, report: SyncReport) -> SyncReport:
         is_large = self.index.status().places > LARGE
         self._fresh_until = monotonic() + FRESH if is_large else 0.0
-        return report
+        blocked = self._screened.blocked if self._screened else 0
+        return replace(report, findings=(*report.findings, _kept_back(blocked))) if blocked else report
 
     def _is_outdated(self, library: Library, found: Found, scope: Scope) -> bool:
         """Tell whether a hit is of a file that is gone by now, or that this listener may no longer see."""
@@ -260,10 +303,21 @@ class Searching:
         )
         cache = self._places.cache / "embeddings.db"
         try:
-            return open_embedder(choice, environ=self._environ, cache=cache, inside=self._places.inside)
+            opened = open_embedder(choice, environ=self._environ, cache=cache, inside=self._places.inside)
         except CarrelError as error:
             self._noticed = (Finding(code=error.code, message=error.message, hint=error.hint),)
             return None
+        self._screened = ScreenedEmbedder(opened, self._shelf.screen) if opened is not None else None
+        return self._screened
+
+
+def _kept_back(number: int) -> Finding:
+    return Finding(
+        code="not_embedded",
+        message=f"{number:,} passages hold what is kept out of vectors; only their words are searched.",
+        severity="info",
+        hint="privacy.secrets and privacy.personal say what is done with it.",
+    )
 
 
 def _open(query: Query, session: str | None, agent: str) -> Iterator[Query]:
@@ -305,6 +359,8 @@ def _all_hits(lists: Sequence[Found]) -> Iterator[Hit]:
 
 def _spelled(path: str) -> str:
     """Return a path without what may stand in it and says nothing: ./ at its beginning, / at its end."""
+    if file_of(path) is not None:
+        return path
     return "/".join(name for name in path.split("/") if name not in ("", "."))
 
 

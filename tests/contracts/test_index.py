@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.stubs.indexed import Shelf
 
 from carrel.errors import Unavailable
@@ -254,6 +255,38 @@ def test_only_what_the_filter_lets_through_is_found(index: Index, shelf: Shelf, 
     for within, expected in FILTERS:
         found = set(paths(index, "billing", mode=mode, within=within, limit=50)) & having
         assert expected is None or found == expected, within
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_to_be_left_out_is_not_found_whatever_else_is_asked(
+    index: Index, shelf: Shelf, mode: str
+) -> None:
+    index.sync(shelf)
+    own = "memory/2026-04-20.md"
+    for within in (Filter(), Filter(paths=("memory",)), Filter(tiers=("journal",))):
+        assert own in paths(index, "billing", mode=mode, within=within)
+        assert own not in paths(index, "billing", mode=mode, within=replace(within, without=(own,)))
+
+
+@pytest.mark.parametrize("mode", ["literal", "regex"])
+def test_what_stands_further_down_by_now_is_found_there(index: Index, shelf: Shelf, mode: str) -> None:
+    index.sync(shelf)
+    before = index.search(Query(text="Revert the tag", mode=mode)).hits[0].chunk
+    shelf.documents["docs/deploy.md"] = "\n\n" + shelf.documents["docs/deploy.md"]
+    index.sync(shelf)
+    after = index.search(Query(text="Revert the tag", mode=mode)).hits[0].chunk
+    assert (after.line, after.text) == (before.line + 2, before.text)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical", "literal", "regex"])
+def test_what_follows_a_fence_that_is_never_closed_is_found_in_its_line(index: Index, mode: str) -> None:
+    lines = ["# Setup", "", "```sh", "make all", "", *(f"- Step {number}." for number in range(400))]
+    lines[200:200] = ["- The osprey nests on the mast."]
+    index.sync(Shelf({"notes.md": "\n".join(lines)}))
+    hit = index.search(Query(text="osprey nests", mode=mode)).hits[0].chunk
+    assert hit.line <= 201 <= hit.end_line
+    assert hit.end_line - hit.line < 100
+    assert hit.headings[:1] == ("Setup",)
 
 
 def test_a_section_is_a_heading_whatever_its_case(index: Index, shelf: Shelf) -> None:

@@ -1,6 +1,5 @@
 """`carrel search`: find what was written and said, and say why it was found."""
 
-from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,8 +9,7 @@ from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
 from carrel.cli.transcripts import visible
 from carrel.index import MODES, TIERS, Filter, Found, Hit
-from carrel.index.explain import explain
-from carrel.runtime.hits import found_to_json
+from carrel.runtime.hits import found_to_json, reasons_of
 
 _LONGEST = 600
 _DAY = click.DateTime(formats=["%Y-%m-%d"])
@@ -72,7 +70,7 @@ def search(
             facets=shared.as_json,
         )
     if shared.as_json:
-        output.document(found_to_json(found) | ({"why": _reasons(found)} if explains else {}))
+        output.document(found_to_json(found) | ({"why": reasons_of(found)} if explains else {}))
     else:
         _show(found, explains=explains)
     output.warnings(found.findings)
@@ -80,13 +78,13 @@ def search(
 
 def _show(found: Found, *, explains: bool) -> None:
     """Print hits for people: where each is, and the words that were found."""
-    for rank, hit in enumerate(found.hits, 1):
+    reasons = reasons_of(found) if explains else [list[str]() for _ in found.hits]
+    for rank, (hit, why) in enumerate(zip(found.hits, reasons, strict=True), 1):
         output.line(_place(rank, hit))
         for line in _marked(hit).split("\n"):
             output.line(f"   {line}")
-        if explains:
-            for reason in _why(found, rank, hit):
-                output.line(output.styled(f"   · {reason}", dim=True))
+        for reason in why:
+            output.line(output.styled(f"   · {reason}", dim=True))
     if not found.hits:
         output.line("Nothing was found.", to_stderr=True)
 
@@ -109,20 +107,3 @@ def _marked(hit: Hit) -> str:
         done = end
     rest = visible(text[done:_LONGEST]) + ("…" if len(text) > _LONGEST else "")
     return "".join((*pieces, rest))
-
-
-def _reasons(found: Found) -> list[list[str]]:
-    return [list(_why(found, rank, hit)) for rank, hit in enumerate(found.hits, 1)]
-
-
-def _why(found: Found, rank: int, hit: Hit) -> Sequence[str]:
-    if hit.fused is None:
-        return ("It has the text as it was typed.",) if hit.score == 1 else ("Why is the owner's to know.",)
-    names = {each.id: f"{each.chunk.path}:{each.chunk.line}" for each in found.hits}
-    words = {"text": tuple(dict.fromkeys(_words(hit)))} if hit.ranges else {}
-    return explain(hit.fused, rank, matched=words, where=lambda own: names.get(own, "another hit"))
-
-
-def _words(hit: Hit) -> Iterator[str]:
-    for start, end in hit.ranges:
-        yield hit.chunk.text[start:end].casefold()

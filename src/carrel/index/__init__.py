@@ -52,7 +52,8 @@ class Filter(Struct, frozen=True, kw_only=True):
     """What a hit must be like; an empty field asks for nothing, several values for one of them.
 
     `shared` leaves out what is private. Paths are files or folders; sections are headings, whatever their
-    case and accents; dates are inclusive, and who asks for them asks for what has one.
+    case and accents; dates are inclusive, and who asks for them asks for what has one. What is of the paths
+    in `without` is left out, whatever else is asked for.
     """
 
     shared: bool = False
@@ -64,6 +65,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     sessions: tuple[str, ...] = ()
     since: str = ""
     until: str = ""
+    without: tuple[str, ...] = ()
 
 
 class Query(Struct, frozen=True, kw_only=True):

@@ -6,6 +6,8 @@ chunk may be is parted. Reading cannot fail, and costs a few passes over the lin
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import date
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +15,7 @@ from msgspec.structs import replace
 from carrel.index.chunk import Chunk
 from carrel.index.source import Place, Turn
 from carrel.markdown.frontmatter import parse
+from carrel.markdown.lines import closed_fences, closes
 from carrel.markdown.outline import outline
 
 FULL = 800
@@ -26,8 +29,7 @@ _ITEMISED = frozenset(("journal", "profile", "graph"))
 
 _MARKDOWN = (".md", ".markdown", ".mdx")
 _BULLET = re.compile(r" {0,1}(?:[-*+]|[0-9]{1,9}[.)])[ \t]")
-_DAY = re.compile(r"(?<![0-9])[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])(?![0-9])", re.ASCII)
-_FENCES = ("```", "~~~")
+_DAY = re.compile(r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _SPACES = re.compile(r"\s")
 _NEAR = 200  # how far back from the end of a piece a better place to part is looked for
 
@@ -104,8 +106,10 @@ def chunk_turn(place: Place, turn: Turn) -> list[Chunk]:
 
 def _day(path: str) -> str:
     """Return the day that a file is named after, if any."""
-    found = _DAY.search(path.rpartition("/")[2])
-    return found[0] if found else ""
+    for found in _DAY.findall(path.rpartition("/")[2]):
+        with suppress(ValueError):
+            return date.fromisoformat(found).isoformat()
+    return ""
 
 
 def _sections(text: str, last: int) -> list[tuple[tuple[str, ...], int, int]]:
@@ -129,14 +133,17 @@ def _blocks(
     begin = 0
     fence = ""
     is_item = False
+    # One that is never closed is text: it would hide all that follows in one long piece.
+    backwards = ((number, lines[number - 1]) for number in range(last, first - 1, -1))
+    fences = closed_fences(backwards) if is_markdown else {}
     for number in range(first, last + 1):
         line = lines[number - 1]
         bare = line.strip()
         if fence:
-            fence = "" if bare.startswith(fence) and not bare.strip(fence[0]) else fence
+            fence = "" if closes(bare, fence) else fence
             continue
-        if is_markdown and bare.startswith(_FENCES):
-            fence = bare[0] * (len(bare) - len(bare.lstrip(bare[0])))
+        if number in fences:
+            fence = fences[number]
             begin = begin or number
             continue
         starts = is_markdown and _BULLET.match(line) is not None

@@ -1,8 +1,10 @@
 """Hits as every surface shows them: the shape of the machine-readable contract."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from carrel.index import Found, Hit
+from carrel.index.explain import explain
 
 
 def found_to_json(found: Found) -> dict[str, Any]:
@@ -43,3 +45,21 @@ def scores_of(hit: Hit) -> dict[str, float]:
         scores[placing.name] = round(placing.score, 6)
         scores[f"{placing.name}_rank"] = placing.rank
     return scores
+
+
+def reasons_of(found: Found) -> list[list[str]]:
+    """Say of each hit why it is where it is, in sentences."""
+    return [list(_why(found, rank, hit)) for rank, hit in enumerate(found.hits, 1)]
+
+
+def _why(found: Found, rank: int, hit: Hit) -> Sequence[str]:
+    if hit.fused is None:
+        return ("It has the text as it was typed.",) if hit.score == 1 else ("Why is the owner's to know.",)
+    names = {each.id: f"{each.chunk.path}:{each.chunk.line}" for each in found.hits}
+    words = {"text": tuple(dict.fromkeys(_words(hit)))} if hit.ranges else {}
+    return explain(hit.fused, rank, matched=words, where=lambda own: names.get(own, "another hit"))
+
+
+def _words(hit: Hit) -> Iterator[str]:
+    for start, end in hit.ranges:
+        yield hit.chunk.text[start:end].casefold()

@@ -9,15 +9,16 @@ from msgspec import Struct
 from carrel.errors import CarrelError
 from carrel.files import SETTLED_NS, Entry, FileStore, Unreadable, walk
 from carrel.index.source import TEXT_LIMIT, Lack, Place, Text, Turn
+from carrel.markdown.lines import body_start
 from carrel.runtime.view import View, is_private
 from carrel.sessions.store import Sessions
 from carrel.sessions.transcript import Entry as Said
-from carrel.tools.access import SETTINGS
 from carrel.workspace.layout import Layout
-from carrel.workspace.scope import FRONT_MATTER_BYTES, Scope, says_private
+from carrel.workspace.scope import FRONT_MATTER_BYTES, SETTINGS, Scope, says_private
 from carrel.workspace.tiers import standing_of
 
 _SPOKEN = ("user", "assistant")
+_SCHEME = "namespace://"
 
 
 Lengths = dict[str, tuple[str, tuple[int, str]]]
@@ -28,7 +29,8 @@ class Library(Struct, frozen=True, kw_only=True):
     """The files of a workspace that may be read, and the sessions of its agents; it implements Source.
 
     `ignored` says which paths are kept out, `names` what each agent is called where it speaks, and `enough`
-    how many turns of a log are enough for now. Equal `rules` tell the same of a file that is the same.
+    how many turns of a log are enough for now. Equal `rules` tell the same of a file that is the same. What
+    agents learnt elsewhere lies in `namespaces`, of which `learnt` says whose each file is.
     """
 
     files: FileStore
@@ -40,6 +42,8 @@ class Library(Struct, frozen=True, kw_only=True):
     lengths: Lengths
     rules: str
     enough: Mapping[str, int] = {}
+    namespaces: FileStore | None = None
+    learnt: Mapping[str, str] = {}
 
     def places(
         self, only: Collection[str] | None = None, stamps: Mapping[str, str] | None = None
@@ -49,6 +53,7 @@ class Library(Struct, frozen=True, kw_only=True):
         A file that is as `stamps` say is not looked at: with many files, their rules cost more than the disk.
         """
         yield from self._files(only, stamps or {})
+        yield from self._learnt(only)
         taken: set[str] = set()  # a log that does not say whose it is belongs to the first who has its folder
         for sessions in self.sessions:
             for place in self._sessions(sessions, only, stamps or {}):
@@ -58,8 +63,10 @@ class Library(Struct, frozen=True, kw_only=True):
 
     def text(self, place: Place) -> Text | None:
         """Return what a file says, and whether that it is private, or what it lacks; none if it is gone."""
+        name = file_of(place.path)
+        store = self.files if name is None or self.namespaces is None else self.namespaces
         try:
-            content = self.files.read(place.path, limit=TEXT_LIMIT)
+            content = store.read(name or place.path, limit=TEXT_LIMIT)
         except Unreadable as error:
             return Text(lack="too_large" if error.reason == "too_large" else "unreadable")
         if content is None:
@@ -70,6 +77,8 @@ class Library(Struct, frozen=True, kw_only=True):
             return Text(lack="not_text")
         if "\0" in text:
             return Text(lack="not_text")
+        if name is not None:
+            return Text(text=_learnt_in(text), private=True)
         is_whole = len(content.data) <= FRONT_MATTER_BYTES
         is_private = says_private(content.data[:FRONT_MATTER_BYTES], is_whole=is_whole)
         return Text(text=text, private=is_private)
@@ -91,7 +100,8 @@ class Library(Struct, frozen=True, kw_only=True):
 
     def seen(self, paths: Collection[str], scope: Scope) -> set[str]:
         """Return which of these files are there and may be seen by a listener, as they are now."""
-        return {entry.path for entry in self._entries(paths) if self._is_seen(entry, scope)}
+        learnt = {place.path for place in self._learnt(paths)} if scope is Scope.MAIN else set[str]()
+        return learnt | {entry.path for entry in self._entries(paths) if self._is_seen(entry, scope)}
 
     def _files(self, only: Collection[str] | None, stamps: Mapping[str, str]) -> Iterator[Place]:
         own = tuple(f"{sessions.places.folder}/" for sessions in self.sessions)
@@ -105,6 +115,22 @@ class Library(Struct, frozen=True, kw_only=True):
                 yield Place(path=entry.path, tier="", stamp=stamp)
             elif not self.ignored(entry.path):
                 yield self._place(entry, stamp)
+
+    def _learnt(self, only: Collection[str] | None) -> Iterator[Place]:
+        """Yield what agents learnt elsewhere, for the owner alone."""
+        if self.namespaces is None or not (only is None or any(map(file_of, only))):
+            return
+        settled = time_ns() - SETTLED_NS
+        entries: Sequence[Entry] = ()
+        with suppress(Unreadable):
+            entries = self.namespaces.list("")
+        for entry in entries:
+            path, agent = place_of(entry.path), self.learnt.get(entry.path)
+            if agent is not None and (only is None or path in only):
+                stamp = _stamp_of(entry, settled, f"{agent}:")
+                yield Place(
+                    path=path, tier="profile", stamp=stamp, agent=agent, private=True, lack=_lack_of(entry)
+                )
 
     def _place(self, entry: Entry, stamp: str) -> Place:
         standing = standing_of(entry.path, self.layout, self.names)
@@ -190,6 +216,22 @@ class Library(Struct, frozen=True, kw_only=True):
         if entry.role == "assistant":
             return entry.name or self.names.get(agent, agent)
         return entry.name or entry.sender_id or "user"
+
+
+def place_of(namespace: str) -> str:
+    """Return the path that a namespace's file is found by; no file of a workspace has such a one."""
+    return f"{_SCHEME}{namespace}"
+
+
+def file_of(path: str) -> str | None:
+    """Return the file of the namespace that has this path, none where it is a file of the workspace."""
+    return path.removeprefix(_SCHEME) if path.startswith(_SCHEME) else None
+
+
+def _learnt_in(text: str) -> str:
+    """Return a namespace without what it says of itself, every line where it was."""
+    start = body_start(text)
+    return "\n" * text.count("\n", 0, start) + text[start:]
 
 
 def _stamp_of(entry: Entry, settled: int, rules: str = "") -> str:

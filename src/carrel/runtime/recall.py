@@ -8,7 +8,7 @@ from carrel.context.assemble import Assembly
 from carrel.context.inputs import Recalled
 from carrel.index import Found, Hit
 from carrel.index.pack import pack
-from carrel.tools.access import SETTINGS
+from carrel.workspace.scope import SETTINGS
 
 MORE = 3
 """So many times more hits are asked for than are wanted: some are in the prompt already."""

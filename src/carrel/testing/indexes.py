@@ -18,9 +18,9 @@ from carrel.index.embed import Weigh
 from carrel.index.embedded.answer import Answer, Parts
 from carrel.index.embedded.catalog import Catalog
 from carrel.index.embedded.entry import Entry, code_of, entry_of, stands_at
-from carrel.index.embedded.filters import passes, select
+from carrel.index.embedded.filters import passes
 from carrel.index.embedded.sync import take_in
-from carrel.index.embedded.verbatim import find_verbatim
+from carrel.index.embedded.verbatim import Texts, find_verbatim
 from carrel.index.embedded.words import CONTEXT, Candidates, Words
 from carrel.index.query import Plan
 
@@ -103,7 +103,7 @@ class PlainIndex:
             return Found()
         with self._lock:
             if query.mode in ("literal", "regex"):
-                return find_verbatim(select(self._catalog, query.within), query, limit)
+                return find_verbatim(Texts(self._catalog), query, limit)
             if self._words is None:
                 self._words = _PlainWords(list(_entries(self._catalog)))
             parts = Parts(
@@ -174,10 +174,6 @@ class _PlainWords:
             name: dict(Counter(value for chunk in chunks if (value := getattr(chunk, name))))
             for name in ("tier", "agent", "session")
         }
-
-    def frequency(self, word: str) -> int:
-        """Return how many chunks have a word, as it is typed."""
-        return self._having["exact", word]
 
     @cached_property
     def _having(self) -> Counter[Term]:

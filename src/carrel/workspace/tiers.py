@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Collection
+from datetime import date
 
 from msgspec import Struct
 
 from carrel.workspace.layout import Layout
 
-_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[-_.].*)?\.md", re.ASCII)
+_DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[-_.].*)?\.md", re.DOTALL)
 MEMORY = frozenset(("journal", "profile", "graph", "procedure"))
 """The tiers that an agent writes itself; documents and knowledge are its owner's."""
 
@@ -33,8 +34,8 @@ def standing_of(path: str, layout: Layout, agents: Collection[str]) -> Standing:
     folder, _, name = inner.rpartition("/")
     owner = _owner(inner, agents)
     days = layout.journal.removeprefix(layout.home) or _NOTEBOOKS
-    if folder in (days, f"{days}/{_ARCHIVE}") and (day := _DAY.fullmatch(name)):
-        return Standing("journal", date=day[1])
+    if folder in (days, f"{days}/{_ARCHIVE}") and (day := day_of(name)):
+        return Standing("journal", date=day)
     if folder == _NOTEBOOKS and name.removesuffix(".md") in agents:
         return Standing("profile", agent=name.removesuffix(".md"))
     if (name in _PROFILES and not folder) or (folder == f"{days}/{_ARCHIVE}" and name.startswith("MEMORY-")):
@@ -45,6 +46,18 @@ def standing_of(path: str, layout: Layout, agents: Collection[str]) -> Standing:
     if owner and name == "memory.md":
         return Standing("profile", agent=owner)
     return Standing("document", agent=owner)
+
+
+def day_of(name: str) -> str:
+    """Return the day that a file of the journal is named after, "" where it is none of these.
+
+    It is a day that there is, and behind it stands nothing or a slug: 2026-04-24.md, 2026-04-24-topic.md.
+    """
+    found = _DAY.fullmatch(name)
+    try:
+        return date.fromisoformat(found[1]).isoformat() if found else ""
+    except ValueError:
+        return ""
 
 
 _FOLDERS = {

@@ -9,6 +9,7 @@ from carrel.index.chunk import Chunk
 from carrel.index.embedded.catalog import Catalog
 from carrel.index.embedded.filters import passes, select, select_ids
 from carrel.index.embedded.sync import digest_of, take_in
+from carrel.index.embedded.verbatim import Texts
 
 CHUNK = Chunk(
     path="notes/a.md",
@@ -137,3 +138,50 @@ def test_the_database_lets_through_what_the_filter_says(catalog, within):
         s.id for s in expected
     )
     assert 0 <= len(expected) <= len(everything) == 6
+
+
+def test_a_change_is_seen_whoever_made_it(tmp_path):
+    one, other = Catalog(tmp_path / "catalog.db"), Catalog(tmp_path / "catalog.db")
+    seen = [one.version()]
+    assert one.version() == seen[0]
+    keep(one)
+    seen.append(one.version())
+    keep(other, replace(CHUNK, path="b.md"))
+    seen.append(one.version())
+    assert len(set(seen)) == 3
+    one.close()
+    other.close()
+
+
+@pytest.mark.parametrize("within", [Filter(), Filter(tags=("x",)), Filter(sections=("two",), shared=True)])
+def test_texts_are_put_together_from_what_a_filter_lets_through(catalog, within):
+    place, own = keep(catalog)
+    catalog.add(
+        place, 2, replace(CHUNK, line=8, end_line=8, text="more", tags=(), headings=(), private=False), b""
+    )
+    wholes = list(Texts(catalog).within(within))
+    assert [number for whole in wholes for number in whole.ids] == [
+        each.id for each in select(catalog, within)
+    ]
+    if within == Filter():
+        (whole,) = wholes
+        assert whole.text == f"{CHUNK.text}\n\n\n\nmore"
+        assert [whole.at(line) for line in (3, 4, 7, 8)] == [own, own, own, own + 1]
+
+
+def test_texts_are_read_once_until_something_changes(catalog):
+    keep(catalog)
+    texts = Texts(catalog)
+    first = next(texts.within(Filter()))
+    assert next(texts.within(Filter())) is first
+    keep(catalog, replace(CHUNK, line=20, end_line=20, text="new"), seq=2)
+    assert next(texts.within(Filter())).text.endswith("new")
+
+
+def test_texts_that_are_too_large_to_keep_are_read_again(catalog):
+    keep(catalog, replace(CHUNK, text="x" * 5_000_000))
+    texts = Texts(catalog)
+    first = next(texts.within(Filter()))
+    again = next(texts.within(Filter()))
+    assert again is not first
+    assert again == first

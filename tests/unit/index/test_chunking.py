@@ -68,6 +68,28 @@ def test_a_longer_fence_is_not_closed_by_a_shorter_one():
     ]
 
 
+@pytest.mark.parametrize("fence", ["```", "~~~", "```python", "````"])
+def test_a_fence_that_is_never_closed_is_text_like_any_other(fence):
+    text = f"- before\n{fence}\n- one\n\n- two\n## Next\n- three"
+    chunks = chunk_document(place(tier="profile"), text)
+    assert [(chunk.line, chunk.text) for chunk in chunks] == [
+        (1, f"- before\n{fence}"),
+        (3, "- one"),
+        (5, "- two"),
+        (6, "## Next\n- three"),
+    ]
+
+
+def test_a_fence_in_one_section_is_not_closed_by_one_in_another():
+    text = "# A\n```\n- one\n- two\n# B\n- three\n"
+    assert texts(chunk_document(place(tier="profile"), text)) == [
+        "# A\n```",
+        "- one",
+        "- two",
+        "# B\n- three",
+    ]
+
+
 @pytest.mark.parametrize("path", ["tool.py", "data.csv", "notes.txt", "Makefile"])
 def test_only_markdown_has_headings(path):
     (chunk,) = chunk_document(place(path), "# a comment\nvalue = 1\n")
@@ -84,6 +106,7 @@ def test_tags_and_privacy_come_from_the_front_matter():
 def test_a_file_named_after_a_day_has_that_date():
     assert chunk_document(place("memory/2026-04-23-topic.md", "journal"), "- x")[0].date == "2026-04-23"
     assert chunk_document(place("memory/2026-13-23.md", "journal"), "- x")[0].date == ""
+    assert chunk_document(place("2026-02-31 to 2026-03-02.md"), "- x")[0].date == "2026-03-02"
     assert chunk_document(place("a/2026-04-23.md", date="2020-01-01"), "- x")[0].date == "2020-01-01"
 
 

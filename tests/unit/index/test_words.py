@@ -118,6 +118,55 @@ def test_a_file_in_the_place_of_the_directory_is_one_error(tmp_path):
         Words(tmp_path / "words")
 
 
+NOTED = "- 14:05 [decision] Chose JWT over the session cookie. _(session s1, m12)_"
+
+
+def test_when_an_entry_was_noted_and_from_where_is_not_what_it_says(words):
+    write(words, stored(NOTED, "- 9:30 [note] Tea. _(message m9)_", tier="journal"))
+    assert found(words, "session")[:1] == [1]
+    assert [found(words, asked) for asked in ("14", "s1", "m12", "m9", "message")] == [[]] * 5
+    assert found(words, "decision")
+    assert vector_text(chunk(NOTED, "journal")) == "-  [decision] Chose JWT over the session cookie."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- At 14:05 the train left _(session)_",
+        "14:05 [decision] no bullet",
+        "- 25:00 is no hour",
+        "- said \\_(session s1, m2)_",
+        "- _(session s1, m2)_ stands first",
+    ],
+)
+def test_what_only_looks_like_it_is_searched_as_it_stands(text):
+    assert vector_text(chunk(text, "journal")) == text
+
+
+@pytest.mark.parametrize("tier", ["document", "session", "profile"])
+def test_elsewhere_than_in_a_journal_every_word_is_searched(tier):
+    assert vector_text(chunk(NOTED, tier)) == NOTED
+
+
+def test_what_another_wrote_is_found_after_a_reload(words, tmp_path):
+    other = Words(tmp_path / "words")
+    for number, word in enumerate(("opera", "tea", "tide"), 1):
+        other.write([entry_of([Stored(number, 1, number, chunk(word))], 0)], [number])
+        assert not found(words, word)
+        words.reload()
+        assert found(words, word) == [number]
+        words.reload()
+        assert found(words, word) == [number]
+
+
+def test_a_rarer_word_tells_more(words):
+    write(words, stored("tea tea", "tea", "opera"))
+    assert words.rarity("opera") > words.rarity("tea") > 0
+    assert words.rarity("nobody") > words.rarity("opera")
+    write(words, stored("opera", "opera", "opera"), drop=[1, 2, 3])
+    assert words.rarity("opera") < words.rarity("tea")
+
+
 def test_the_vector_of_a_chunk_knows_its_heading_and_no_speaker():
     assert vector_text(chunk("text", headings=("Top", "Own"), speaker="Ana")) == "Own\ntext"
 

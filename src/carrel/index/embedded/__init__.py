@@ -21,7 +21,6 @@ from carrel.findings import Finding
 from carrel.index import Found, Pointers, Progress, Query, Source, Status, Stop, SyncReport
 from carrel.index.embed import Embedder
 from carrel.index.embedded.answer import Answer
-from carrel.index.embedded.filters import select
 from carrel.index.embedded.parts import CATALOG_FILE, OpenIndex
 from carrel.index.embedded.words import WordsInTheWay
 
@@ -129,7 +128,7 @@ class EmbeddedIndex:
         if query.mode in ("literal", "regex"):
             from carrel.index.embedded.verbatim import find_verbatim  # noqa: PLC0415 - few ask for it
 
-            return find_verbatim(select(opened.catalog, query.within), query, limit)
+            return find_verbatim(opened.texts, query, limit)
         with_vectors = query.mode in ("hybrid", "vector")
         parts = opened.parts(with_vectors=with_vectors, shared=query.within.shared)
         found = Answer(parts, query, also, limit).found()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import cached_property
-from math import log
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -124,7 +123,8 @@ class Answer:
         if vectors is None or embedder is None or self._plan.is_empty:
             return None
         # How rare a word is tells of all texts, and so only to those who may see all.
-        weigh = None if self._query.within.shared else self._weigh
+        words = self._parts.words
+        weigh = None if self._query.within.shared or words is None else words.rarity
         direction = embedder.embed_query(self._plan.meaning, weigh)
         near = vectors.search(direction, allowed=self._parts.allowed(self._query.within), k=self._pool)
         return Ranking(name="vectors", hits=self._rescored(near), weight=VECTOR_WEIGHT)
@@ -154,14 +154,6 @@ class Answer:
     @cached_property
     def _speakers(self) -> frozenset[int]:
         return frozenset(code_of(speaker) for speaker in self._plan.speakers)
-
-    def _weigh(self, word: str) -> float:
-        """Return how much a word of the question tells: the fewer chunks have it, the more."""
-        words = self._parts.words
-        if words is None:
-            return 1.0
-        count, having = words.count, words.frequency(fold(word))
-        return log(1 + (count - having + 0.5) / (having + 0.5))
 
     # What fusing has to know of a chunk
 

@@ -9,12 +9,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from msgspec import Struct, json
+from msgspec import Struct
 
 from carrel.index import Unsearched
 from carrel.index.chunk import Chunk
+from carrel.index.embedded.cells import blob_of, clean, json_of, path_of, words_of
 from carrel.index.embedded.schema import FORMAT, MIGRATIONS, PARTS, Part
 from carrel.index.source import Lack, Place
 from carrel.records.database import Database, NewerFormat
@@ -25,9 +26,13 @@ _COLUMNS = (
 )
 _JOINED = "chunks c JOIN places p ON p.id = c.place"
 _READ = f"SELECT {_COLUMNS} FROM {_JOINED}"  # noqa: S608 - constants
+_STANDS = (
+    "SELECT c.id, c.place, c.seq, p.tier, c.speaker FROM chunks c INDEXED BY chunks_standing "
+    "JOIN places p ON p.id = c.place"
+)
+_VERSION = ("PRAGMA data_version", "SELECT total_changes()")
 _AT_ONCE = 500
 _SHOWN_PATHS = 5
-_words = json.Decoder(tuple[str, ...])
 
 
 class State(Struct, frozen=True):
@@ -63,6 +68,10 @@ class Stored(Struct, frozen=True):
     chunk: Chunk
 
 
+Passage = tuple[int, int, str]
+"""The id of a chunk, its first line and its text: no more than it takes to put a document together again."""
+
+
 class Line(Struct, frozen=True):
     """What is compared to tell which chunks of a place changed."""
 
@@ -88,6 +97,11 @@ class Catalog:
     def state(self) -> State:
         """Return how often the index changed, and what its parts are called."""
         return State(*self._database.rows("SELECT generation, words, vectors, embedder FROM state")[0])
+
+    def version(self) -> tuple[int, int]:
+        """Return what is another one after every change here, whoever made it."""
+        by_others, by_us = (self._database.rows(sql)[0][0] for sql in _VERSION)
+        return by_others, by_us
 
     def advance(self) -> None:
         """Tell others that something changed."""
@@ -128,12 +142,12 @@ class Catalog:
             rows = self._database.rows(sql)
         else:
             rows = [
-                row for path in only for row in self._database.rows(f"{sql} WHERE path = ?", (_blob(path),))
+                row for path in only for row in self._database.rows(f"{sql} WHERE path = ?", (blob_of(path),))
             ]
         known = (
             Known(
                 id=row[0],
-                path=_path(row[1]),
+                path=path_of(row[1]),
                 stamp=row[2],
                 digest=row[3],
                 turns=row[4],
@@ -147,7 +161,7 @@ class Catalog:
     def keep_place(self, place: Place, digest: bytes, lack: Lack | None = None) -> int:
         """Keep what a place says of itself now, and return its number."""
         values = (
-            _blob(place.path), clean(place.stamp), digest, clean(place.tier), clean(place.agent),
+            blob_of(place.path), clean(place.stamp), digest, clean(place.tier), clean(place.agent),
             clean(place.session), place.turns or 0, clean(place.begin), lack or "",
         )  # fmt: skip
         rows = self._database.rows(
@@ -170,7 +184,7 @@ class Catalog:
         first = "SELECT path FROM places WHERE lack = ? AND lack != '' ORDER BY path LIMIT ?"
         return {
             lack: Unsearched(
-                count, tuple(_path(row[0]) for row in self._database.rows(first, (lack, _SHOWN_PATHS)))
+                count, tuple(path_of(row[0]) for row in self._database.rows(first, (lack, _SHOWN_PATHS)))
             )
             for lack, count in counts
         }
@@ -200,8 +214,8 @@ class Catalog:
         """Keep a chunk, and return its id."""
         values = (
             place, seq, digest, chunk.line, chunk.end_line, clean(chunk.text),
-            _json(chunk.headings), int(chunk.private), clean(chunk.date), clean(chunk.speaker),
-            clean(chunk.message_id), _json(chunk.tags),
+            json_of(chunk.headings), int(chunk.private), clean(chunk.date), clean(chunk.speaker),
+            clean(chunk.message_id), json_of(chunk.tags),
         )  # fmt: skip
         rows = self._database.rows(
             "INSERT INTO chunks (place, seq, digest, line, end_line, text, headings, private, date, speaker, "
@@ -240,6 +254,17 @@ class Catalog:
         sql = f"{_READ} WHERE {condition} ORDER BY p.path, c.seq"
         return map(_stored, self._database.rows(sql, values))
 
+    def places_with(self, condition: str, values: Sequence[Any]) -> list[tuple[int, bool]]:
+        """Return the places for which a condition of `filters` holds, by path, and which are sessions."""
+        sql = f"SELECT p.id, p.session != '' FROM places p WHERE {condition} ORDER BY p.path"  # noqa: S608 - values are bound
+        return [(row[0], bool(row[1])) for row in self._database.rows(sql, values)]
+
+    def passages(self, place: int, condition: str, values: Sequence[Any]) -> Sequence[Passage]:
+        """Return the chunks of a place for which a condition of `filters` holds, in their order."""
+        wanted = "c.id, c.line, c.text"
+        sql = f"SELECT {wanted} FROM chunks c WHERE c.place = ? AND {condition} ORDER BY c.seq"  # noqa: S608 - the values are bound
+        return cast("list[Passage]", self._database.rows(sql, (place, *values)))
+
     def ids(self, condition: str, values: Sequence[Any]) -> list[int]:
         """Return the ids of the chunks for which a condition of `filters` holds."""
         sql = f"SELECT c.id FROM {_JOINED} WHERE {condition}"  # noqa: S608 - the values are bound
@@ -255,15 +280,14 @@ class Catalog:
         found: dict[int, tuple[int, int, str, str]] = {}
         for begin in range(0, len(ids), _AT_ONCE):
             some = ids[begin : begin + _AT_ONCE]
-            wanted = "c.id, c.place, c.seq, p.tier, c.speaker"
-            sql = f"SELECT {wanted} FROM {_JOINED} WHERE c.id IN ({_marks(some)})"  # noqa: S608 - constants
+            sql = f"{_STANDS} WHERE c.id IN ({_marks(some)})"
             found.update((row[0], (row[1], row[2], row[3], row[4])) for row in self._database.rows(sql, some))
         return found
 
     def at(self, path: str, first: int, last: int) -> list[Stored]:
         """Return the chunks of a document that have some of these lines."""
         sql = f"{_READ} WHERE p.path = ? AND c.line <= ? AND c.end_line >= ? ORDER BY c.seq"
-        return [_stored(row) for row in self._database.rows(sql, (_blob(path), last, first))]
+        return [_stored(row) for row in self._database.rows(sql, (blob_of(path), last, first))]
 
     def speakers(self, *, shared: bool) -> list[str]:
         """Return all who ever spoke, or those of whom everybody may know.
@@ -346,15 +370,6 @@ class Catalog:
             self.clear()
 
 
-def clean(text: str) -> str:
-    """Return a text that a database can hold; what is not Unicode becomes a mark that says so."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-    return text
-
-
 def _marks(values: Sequence[Any]) -> str:
     return ",".join("?" * len(values))
 
@@ -363,32 +378,20 @@ def _new_name() -> str:
     return os.urandom(8).hex()
 
 
-def _json(texts: Sequence[str]) -> str:
-    return json.encode([clean(text) for text in texts]).decode() if texts else "[]"
-
-
-def _blob(path: str) -> bytes:
-    return path.encode("utf-8", "surrogatepass")
-
-
-def _path(blob: bytes) -> str:
-    return blob.decode("utf-8", "surrogatepass")
-
-
 def _stored(row: tuple[Any, ...]) -> Stored:
     chunk = Chunk(
-        path=_path(row[3]),
+        path=path_of(row[3]),
         line=row[4],
         end_line=row[5],
         text=row[6],
         tier=row[7],
-        headings=_words.decode(row[8]),
+        headings=words_of(row[8]),
         agent=row[9],
         private=bool(row[10]),
         date=row[11],
         speaker=row[12],
         session=row[13],
         message_id=row[14],
-        tags=_words.decode(row[15]),
+        tags=words_of(row[15]),
     )
     return Stored(row[0], row[1], row[2], chunk)

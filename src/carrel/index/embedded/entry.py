@@ -1,5 +1,6 @@
 """What is searched of a chunk: its text, and where it stands, who said it when, and what is near."""
 
+import re
 from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
@@ -21,6 +22,11 @@ _SIDE = 600
 _RUNNING = frozenset(("session", "journal"))
 """Tiers in which one chunk goes on from another, so that what is near tells of it."""
 
+_HOUR = re.compile(r"^([ \t]{0,9}[-*+][ \t])(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?=\s)", re.MULTILINE)
+_SOURCE = re.compile(
+    r"[ \t]_\((?:session|message) [^\s()]{1,300}(?:, [^\s()]{1,300})?\)_[ \t]*$", re.MULTILINE
+)
+"""What an entry of the journal has beside what it says: when it was noted, and from which message."""
 
 _APART = 8  # further than any neighbour is looked for
 
@@ -43,7 +49,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 def entry_of(near: Sequence[Stored], at: int) -> Entry:
     """Return the entry of one of some chunks of a place, which are in order."""
     own = near[at]
-    text, runs = part_scripts(fold(f"{_lead(own.chunk)}{own.chunk.text}"))
+    text, runs = part_scripts(fold(f"{_lead(own.chunk)}{said(own.chunk)}"))
     context, context_runs = part_scripts(fold(_window(near, at)))
     return Entry(
         stored=own,
@@ -57,7 +63,14 @@ def entry_of(near: Sequence[Stored], at: int) -> Entry:
 
 def vector_text(chunk: Chunk) -> str:
     """Return what the vector of a chunk stands for: its text below its heading, and no names of speakers."""
-    return "\n".join((*chunk.headings[-1:], chunk.text))
+    return "\n".join((*chunk.headings[-1:], said(chunk)))
+
+
+def said(chunk: Chunk) -> str:
+    """Return what is searched of a text: who looks for a session or an hour does not mean every entry."""
+    if chunk.tier != "journal":
+        return chunk.text
+    return _HOUR.sub(r"\1", _SOURCE.sub("", chunk.text))
 
 
 def stands_at(place: int, seq: int, tier: str) -> int:
@@ -100,10 +113,10 @@ def _window(near: Sequence[Stored], at: int) -> str:
     before = near[max(0, at - NEIGHBOURS) : at][::-1]
     after = near[at + 1 : at + 1 + NEIGHBOURS]
     sides = [
-        [each.chunk.text for each in side if own.private or not each.chunk.private]
+        [said(each.chunk) for each in side if own.private or not each.chunk.private]
         for side in (before, after)
     ]
-    return "\n".join([*_side(sides[0], from_end=True)[::-1], own.text, *_side(sides[1], from_end=False)])
+    return "\n".join([*_side(sides[0], from_end=True)[::-1], said(own), *_side(sides[1], from_end=False)])
 
 
 def _side(texts: Sequence[str], *, from_end: bool) -> list[str]:

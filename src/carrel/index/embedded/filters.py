@@ -7,7 +7,8 @@ from typing import Any
 from carrel.index import Filter
 from carrel.index.analysis import fold
 from carrel.index.chunk import Chunk
-from carrel.index.embedded.catalog import Catalog, Stored, clean
+from carrel.index.embedded.catalog import Catalog, Passage, Stored
+from carrel.index.embedded.cells import blob_of, clean
 
 _LAST_DAY = "9999-12-31"
 
@@ -18,6 +19,20 @@ def select(catalog: Catalog, within: Filter) -> Iterator[Stored]:
     return (each for each in catalog.matching(condition, values) if passes(each.chunk, within))
 
 
+def select_places(catalog: Catalog, within: Filter) -> Sequence[tuple[int, bool]]:
+    """Return the places that a filter lets through, in the order of paths, and whether each is a session."""
+    return catalog.places_with(*_on_places(within))
+
+
+def read_place(catalog: Catalog, place: int, within: Filter) -> Sequence[Passage]:
+    """Return what a filter lets through of such a place, in its order."""
+    found = catalog.passages(place, *_on_chunks(within))
+    if not (within.sections or within.tags):
+        return found
+    stored = catalog.chunks([own for own, *_ in found])
+    return [each for each in found if each[0] in stored and passes(stored[each[0]].chunk, within)]
+
+
 def select_ids(catalog: Catalog, within: Filter) -> Sequence[int] | None:
     """Return the ids of the chunks that a filter lets through, None where it lets all.
 
@@ -25,11 +40,10 @@ def select_ids(catalog: Catalog, within: Filter) -> Sequence[int] | None:
     """
     if within.sections or within.tags:
         return array("q", (each.id for each in select(catalog, within)))
-    condition, values = _condition(within)
     is_of_places = not (within.shared or within.since or within.until)
-    if is_of_places and not catalog.has_place_beside(condition, values):
+    if is_of_places and not catalog.has_place_beside(*_on_places(within)):
         return None
-    return array("q", catalog.ids(condition, values))
+    return array("q", catalog.ids(*_condition(within)))
 
 
 def plain(heading: str) -> str:
@@ -38,10 +52,13 @@ def plain(heading: str) -> str:
 
 
 def _condition(within: Filter) -> tuple[str, list[Any]]:
+    (places, of_places), (chunks, of_chunks) = _on_places(within), _on_chunks(within)
+    return f"{places} AND {chunks}", [*of_places, *of_chunks]
+
+
+def _on_places(within: Filter) -> tuple[str, list[Any]]:
     conditions = ["1"]
     values: list[Any] = []
-    if within.shared:
-        conditions.append("c.private = 0")
     for column, wanted in (
         ("p.tier", within.tiers),
         ("p.agent", within.agents),
@@ -53,8 +70,17 @@ def _condition(within: Filter) -> tuple[str, list[Any]]:
     if within.paths:
         conditions.append(f"({' OR '.join(['p.path = ? OR substr(p.path, 1, ?) = ?'] * len(within.paths))})")
         for path in within.paths:
-            own = path.rstrip("/").encode("utf-8", "surrogatepass")
+            own = blob_of(path.rstrip("/"))
             values += [own, len(own) + 1, own + b"/"]
+    if within.without:
+        conditions.append(f"p.path NOT IN ({','.join('?' * len(within.without))})")
+        values += map(blob_of, within.without)
+    return " AND ".join(conditions), values
+
+
+def _on_chunks(within: Filter) -> tuple[str, list[Any]]:
+    conditions = ["c.private = 0"] if within.shared else ["1"]
+    values: list[Any] = []
     if within.since or within.until:
         conditions.append("c.date != '' AND c.date >= ? AND c.date <= ?")
         values += [clean(within.since), clean(within.until) or _LAST_DAY]
@@ -63,7 +89,7 @@ def _condition(within: Filter) -> tuple[str, list[Any]]:
 
 def passes(chunk: Chunk, within: Filter) -> bool:
     """Tell whether a filter lets a chunk through."""
-    if within.shared and chunk.private:
+    if (within.shared and chunk.private) or chunk.path in within.without:
         return False
     wanted = (
         (within.tiers, (chunk.tier,)),

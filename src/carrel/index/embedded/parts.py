@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -18,15 +19,15 @@ from carrel.index.embedded.catalog import Catalog, Part, State
 from carrel.index.embedded.filters import select_ids
 from carrel.index.embedded.lag import Lag
 from carrel.index.embedded.soundness import find_unsound
-from carrel.index.embedded.words import Words, WordsUnavailable
+from carrel.index.embedded.words import WORDS_FILE, Words, WordsUnavailable
 from carrel.records.database import find_link
 
 if TYPE_CHECKING:
+    from carrel.index.embedded.verbatim import Texts
     from carrel.index.vectors import Vectors
 
 CATALOG_FILE = "catalog.db"
 LOCK_FILE = "lock"
-WORDS_FILE = "meta.json"
 LOCK_SECONDS = 10.0
 _PAUSE = 0.01
 _MOST_MASKS = 16
@@ -108,6 +109,13 @@ class OpenIndex:
         if self.catalog.count()[1]:
             raise WordsUnavailable("it is being made" if self.catalog.waiting("words") else "it is gone")
         return None
+
+    @cached_property
+    def texts(self) -> "Texts":
+        """What is searched as it stands."""
+        from carrel.index.embedded.verbatim import Texts  # noqa: PLC0415 - few ask for it
+
+        return Texts(self.catalog)
 
     def parts(self, *, with_vectors: bool, shared: bool) -> Parts:
         """Return what can answer; the trouble with what cannot is noted.

@@ -14,11 +14,11 @@ NEAREST, NEAR = 0.25, 0.125
 def rescore(candidates: Candidates, speakers: Collection[int]) -> list[tuple[int, float]]:
     """Return the candidates with their scores after that, best first."""
     beside = dict(zip(candidates.stands, candidates.scores, strict=True)).get
-    scored: list[tuple[int, float]] = []
+    scored: list[tuple[float, int]] = []
     fields = (candidates.ids, candidates.scores, candidates.stands, candidates.speakers)
     for own, alone, at, speaker in zip(*fields, strict=True):
         score = alone + NEAREST * (beside(at - 1, 0.0) + beside(at + 1, 0.0))
         score += NEAR * (beside(at - 2, 0.0) + beside(at + 2, 0.0))
-        scored.append((own, score * (1 + SPEAKER) if speaker in speakers else score))
-    scored.sort(key=lambda pair: (-pair[1], pair[0]))
-    return scored
+        scored.append((-score * (1 + SPEAKER) if speaker in speakers else -score, own))
+    scored.sort()
+    return [(own, -score) for score, own in scored]

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-FORMAT = 2
+FORMAT = 3
 """Grows with every change in what is indexed and how; an index of an earlier format is made anew.
 
 That includes what the source tells of a place: what has not changed since is not asked for again.
@@ -37,4 +37,5 @@ MIGRATIONS = (
     ALTER TABLE places ADD COLUMN lack TEXT NOT NULL DEFAULT '';
     CREATE INDEX places_lacking ON places (lack, path) WHERE lack != '';
     """,
+    "CREATE INDEX chunks_standing ON chunks (id, place, seq, speaker);",  # without their texts
 )

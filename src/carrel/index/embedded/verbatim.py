@@ -1,30 +1,81 @@
 """Answering from the texts as they stand: documents and turns put together again from their chunks."""
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.findings import Finding
-from carrel.index import Found, Hit, Query
-from carrel.index.embedded.catalog import Stored
+from carrel.index import Filter, Found, Hit, Query
+from carrel.index.embedded.catalog import Catalog, Passage, Stored
+from carrel.index.embedded.filters import read_place, select_places
 from carrel.index.literal import LiteralHit, scan
 from carrel.index.literal.needles import Needle, pattern, substring
 
+_MOST_KEPT = 4_000_000
+_NUMBERS = 64
+"""Characters of texts that are kept for the next question, and what the numbers of a chunk count as."""
 
-def find_verbatim(stored: Iterable[Stored], query: Query, limit: int) -> Found:
-    """Return where a text or a pattern stands in chunks that come by path and line, in this order.
 
-    A pattern that is none is an error.
+class Whole(Struct, frozen=True, kw_only=True):
+    """A document, or one turn of a session: its text, and the chunks that it was put together from.
+
+    Every line is where it is in its file, as far as it is known.
     """
+
+    text: str
+    is_turn: bool
+    ids: Sequence[int]
+    lines: Sequence[int]
+
+    def at(self, line: int) -> int:
+        """Return the id of the chunk that a line is in; of several in one line, the last."""
+        return self.ids[max(bisect_right(self.lines, line) - 1, 0)]
+
+
+class Texts:
+    """The texts of a catalog; those that were put together are kept until it changes."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._version: object = None
+        self._kept: dict[tuple[Filter, int], list[Whole]] = {}
+        self._size = 0
+
+    def within(self, within: Filter) -> Iterator[Whole]:
+        """Yield what a filter lets through, by path and line; a place is read when its turn comes."""
+        if self._version != (version := self.catalog.version()):
+            self._kept.clear()
+            self._version, self._size = version, 0
+        for place, is_session in select_places(self.catalog, within):
+            wholes = self._kept.get((within, place))
+            if wholes is None:
+                passages = read_place(self.catalog, place, within)
+                wholes = list(_wholes(passages, is_session=is_session)) if passages else []
+                self._keep((within, place), wholes)
+            yield from wholes
+
+    def _keep(self, key: tuple[Filter, int], wholes: list[Whole]) -> None:
+        size = sum(len(each.text) + _NUMBERS * len(each.ids) for each in wholes)
+        if self._size + size <= _MOST_KEPT:
+            self._kept[key] = wholes
+            self._size += size
+
+
+def find_verbatim(texts: Texts, query: Query, limit: int) -> Found:
+    """Return where a text or a pattern stands, by path and line; a pattern that is none is an error."""
     needle: Needle = (
         pattern(query.text, case=query.case)
         if query.mode == "regex"
         else substring(query.text, case=query.case)
     )
-    groups: list[list[Stored]] = []
-    done = scan(_texts(stored, groups), needle, lines=query.lines, limit=limit)
-    hits = tuple(_hit(groups[int(found.path)], found) for found in done.hits)
+    wholes: list[Whole] = []
+    done = scan(_numbered(texts.within(query.within), wholes), needle, lines=query.lines, limit=limit)
+    places = [_Place(wholes[int(found.path)], found) for found in done.hits]
+    stored = texts.catalog.chunks([place.id for place in places])
+    hits = tuple(place.hit(stored) for place in places if place.id in stored)
     if not done.unfinished:
         return Found(hits=hits)
     finding = Finding(
@@ -35,36 +86,48 @@ def find_verbatim(stored: Iterable[Stored], query: Query, limit: int) -> Found:
     return Found(hits=hits, degraded=True, findings=(finding,))
 
 
-def _texts(stored: Iterable[Stored], groups: list[list[Stored]]) -> Iterator[tuple[str, str]]:
-    """Yield each document and each turn as a text, with its number among the groups as its name."""
-    for _, chunks in groupby(
-        stored, key=lambda each: (each.place, each.chunk.line if each.chunk.session else 0)
-    ):
-        group = list(chunks)
-        groups.append(group)
-        yield str(len(groups) - 1), _text(group)
+class _Place:
+    """Where something was found, and the chunk that is shown for it."""
+
+    def __init__(self, whole: Whole, found: LiteralHit) -> None:
+        self._whole = whole
+        self._found = found
+        self._before = whole.lines[0] - 1
+        self.id = whole.at(self._before + (found.matching[0] if found.matching else found.line))
+
+    def hit(self, stored: Mapping[int, Stored]) -> Hit:
+        chunk, found = stored[self.id].chunk, self._found
+        if not self._whole.is_turn:
+            chunk = replace(chunk, line=self._before + found.line, end_line=self._before + found.end_line)
+        return Hit(id=self.id, chunk=replace(chunk, text=found.text), score=1.0, ranges=found.ranges)
 
 
-def _text(group: list[Stored]) -> str:
-    """Return a text with every line where it is in its file, as far as it is known."""
+def _numbered(texts: Iterable[Whole], wholes: list[Whole]) -> Iterator[tuple[str, str]]:
+    """Yield each text, with its number among the wholes as its name."""
+    for whole in texts:
+        wholes.append(whole)
+        yield str(len(wholes) - 1), whole.text
+
+
+def _wholes(passages: Sequence[Passage], *, is_session: bool) -> Iterator[Whole]:
+    if not is_session:
+        yield _whole(passages, is_turn=False)
+        return
+    for _, turn in groupby(passages, key=lambda passage: passage[1]):
+        yield _whole(list(turn), is_turn=True)
+
+
+def _whole(passages: Sequence[Passage], *, is_turn: bool) -> Whole:
     parts: list[str] = []
-    line = group[0].chunk.line
-    for stored in group:
-        gap = max(stored.chunk.line - line, 0)
-        parts.append("\n" * gap + stored.chunk.text)
-        line = stored.chunk.line + stored.chunk.text.count("\n")
-    return "".join(parts)
-
-
-def _hit(group: list[Stored], found: LiteralHit) -> Hit:
-    first = group[0].chunk
-    is_turn = bool(first.session)
-    line = first.line + (found.matching[0] if found.matching else found.line) - 1
-    stored = next((each for each in reversed(group) if each.chunk.line <= line), group[0])
-    begin, end = (
-        (first.line, first.end_line)
-        if is_turn
-        else (first.line + found.line - 1, first.line + found.end_line - 1)
+    at = passages[0][1]
+    for _, line, text in passages:
+        if line > at:
+            parts.append("\n" * (line - at))
+        parts.append(text)
+        at = line + text.count("\n")
+    return Whole(
+        text="".join(parts),
+        is_turn=is_turn,
+        ids=[passage[0] for passage in passages],
+        lines=[passage[1] for passage in passages],
     )
-    chunk = replace(stored.chunk, line=begin, end_line=end, text=found.text)
-    return Hit(id=stored.id, chunk=chunk, score=1.0, ranges=found.ranges)

@@ -5,9 +5,10 @@ caller holds. What tantivy cannot do or read is one error, `WordsUnavailable`, a
 """
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
+from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +16,7 @@ from msgspec import Struct
 
 from carrel.errors import Unavailable
 from carrel.index import Filter
-from carrel.index.analysis import GRAMS, PLAIN, analyzer
+from carrel.index.analysis import GRAMS, PLAIN, analyzer, fold
 from carrel.index.analysis.languages import ENGLISH, STEMMED
 from carrel.index.embedded.entry import Entry, code_of, stands_at
 from carrel.index.embedded.filters import plain
@@ -23,6 +24,9 @@ from carrel.index.query import MOST_WORDS, Plan
 
 if TYPE_CHECKING:
     import tantivy
+
+WORDS_FILE = "meta.json"
+"""What tantivy writes last, and without which there are no words."""
 
 CONTEXT = 1.2
 """What a word near a chunk counts, beside one in it: its own text is among what is near it."""
@@ -33,7 +37,7 @@ _SMALL_HEAP = 15_000_000  # the least that tantivy takes
 _SMALL = 1_000
 _FACETS = ("tier", "agent", "session")
 _MOST_BUCKETS = 1_000
-_FREQUENT = 4_096  # of so many words it is remembered how often they are: most questions have the same ones
+_FREQUENT = 4_096  # of so many words it is remembered how rare they are: most questions have the same ones
 
 
 class WordsUnavailable(Unavailable):
@@ -68,6 +72,7 @@ class Words:
 
     def __init__(self, path: Path | None) -> None:
         self._schema = _schema()
+        self._path = path
         with _guarded():
             self._index = self._open(path)
             self._load()
@@ -105,9 +110,11 @@ class Words:
             writer.delete_documents_by_query(some)
 
     def reload(self) -> None:
-        """See what others have written."""
+        """See what others have written; it costs a look where nobody has."""
         with _guarded():
-            self._load()
+            seen = self._look()
+            if seen is None or seen != self._seen:
+                self._load()
 
     def search(self, plan: Plan, within: Filter, limit: int) -> Candidates:
         """Return the chunks with most and rarest of the words; the filter comes before the cut.
@@ -146,10 +153,9 @@ class Words:
             for name in _FACETS
         }
 
-    def frequency(self, word: str) -> int:
-        """Return how many chunks have a word, as it is typed."""
-        with _guarded():
-            return self._frequency(word)
+    def rarity(self, word: str) -> float:
+        """Return how much a word tells, as it is typed: the fewer chunks have it, the more."""
+        return self._rarity(word)
 
     def _open(self, path: Path | None) -> "tantivy.Index":
         import tantivy  # noqa: PLC0415 - heavy
@@ -163,10 +169,18 @@ class Words:
             index.register_tokenizer(language, analyzer(language))
         return index
 
+    def _look(self) -> tuple[int, int] | None:
+        """Return what tells one state of the words from another: tantivy puts a new file in place of it."""
+        if self._path is None:
+            return None
+        found = os.stat(self._path / WORDS_FILE)  # noqa: PTH116 - a Path's own takes longer, each time
+        return found.st_ino, found.st_mtime_ns
+
     def _load(self) -> None:
+        self._seen = self._look()
         self._index.reload()
         self._searcher = self._index.searcher()
-        self._frequency = lru_cache(_FREQUENT)(partial(self._searcher.doc_freq, "exact"))
+        self._rarity = _rarities(self._searcher)
         present = (each for each in STEMMED if self._searcher.doc_freq("language", each))
         self._languages = tuple(present) or (ENGLISH,)
 
@@ -184,6 +198,9 @@ class Words:
         from tantivy import Occur, Query  # noqa: PLC0415 - heavy
 
         kept = list(self._filter_queries(within))
+        if within.without:
+            paths = [_safe(each) for each in within.without]
+            yield Occur.MustNot, Query.term_set_query(self._schema, "under", paths)
         for field, values in (("tier", within.tiers), ("agent", within.agents)):
             wanted = [_safe(each) for each in values]
             counts = dict(self._searcher.terms_with_prefix(field, "")) if wanted else {}
@@ -243,6 +260,19 @@ class Words:
             first, last = _number(within.since, 1), _number(within.until, 99991231)
             filters.append(Query.range_query(self._schema, "date", FieldType.Unsigned, first, last))
         return filters
+
+
+def _rarities(searcher: "tantivy.Searcher") -> Callable[[str], float]:
+    """Return what tells how rare a word is among these chunks, and remembers it."""
+    count = searcher.num_docs
+
+    @lru_cache(_FREQUENT)
+    def rarity(word: str) -> float:
+        with _guarded():
+            having = searcher.doc_freq("exact", fold(word))
+        return log(1 + (count - having + 0.5) / (having + 0.5))
+
+    return rarity
 
 
 def _any_of(queries: Iterable["tantivy.Query"]) -> "tantivy.Query | None":

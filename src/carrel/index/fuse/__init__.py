@@ -144,12 +144,13 @@ def _fuse(
     heard = sorted((each for each in rankings if each.hits and each.weight > 0), key=lambda each: each.name)
     most = sum(ranking.weight for ranking in heard) * boosts.most
     said = [_ranks(ranking.hits) for ranking in heard]
-    parts: list[_Worth] = []
+    parts = [worth(ranking, places) for ranking, places in zip(heard, said, strict=True)]
+    lists = [
+        (ranking, ranking.weight / most, places, worths)
+        for ranking, places, worths in zip(heard, said, parts, strict=True)
+    ]
     sums: dict[int, float] = {}
-    for ranking, places in zip(heard, said, strict=True):
-        share = ranking.weight / most
-        worths = worth(ranking, places)
-        parts.append(worths)
+    for _, share, _, worths in lists:
         for entry, value in worths.items():
             sums[entry] = sums.get(entry, 0.0) + share * value
     if boosts.weights:
@@ -158,20 +159,24 @@ def _fuse(
 
     def build(entry: int) -> Fused:
         boost = boosts.weight(entry)
-        placings = tuple(
+        placings = [
             Placing(
                 name=ranking.name,
                 rank=places[entry][0],
                 score=places[entry][1],
                 weight=ranking.weight,
-                part=ranking.weight / most * worths[entry] * boost,
+                part=share * worths[entry] * boost,
             )
-            for ranking, places, worths in zip(heard, said, parts, strict=True)
+            for ranking, share, places, worths in lists
             if entry in places
-        )
-        score = scores[entry]
+        ]
         return Fused(
-            id=entry, score=score, relevance=score, placings=placings, tier=boosts.name(entry), boost=boost
+            id=entry,
+            score=scores[entry],
+            relevance=scores[entry],
+            placings=tuple(placings),
+            tier=boosts.name(entry),
+            boost=boost,
         )
 
     return [build(entry) for entry in islice(_ordered(scores, key), limit)]

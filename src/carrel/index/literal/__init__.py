@@ -4,8 +4,6 @@ What is looked for is a needle, of `needles`. Nothing is returned without bound:
 not a match on every line of a file.
 """
 
-import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from time import monotonic
@@ -131,26 +129,31 @@ def _joins(window: Range, group: _Group, around: int) -> bool:
 
 
 class _Lines:
-    """The lines of a text, from 0; an empty one after the end of the last is not shown around others."""
+    """The lines of a text, from 0; an empty one after the end of the last is not shown around others.
+
+    Matches come in order, so that each is counted from the one before.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts = [0, *(match.end() for match in re.finditer(_NEWLINE, text))]
-        self.last = len(self._starts) - 1 - text.endswith(_NEWLINE)
+        self._place = self._line = 0
+        self.last = text.count(_NEWLINE) - text.endswith(_NEWLINE)
 
     def at(self, place: int) -> int:
         """Return the line that a place of the text is on."""
-        return bisect_right(self._starts, place) - 1
-
-    def _end(self, line: int) -> int:
-        return self._starts[line + 1] - 1 if line + 1 < len(self._starts) else len(self._text)
+        if place >= self._place:
+            self._line += self._text.count(_NEWLINE, self._place, place)
+        else:
+            self._line -= self._text.count(_NEWLINE, place, self._place)
+        self._place = place
+        return self._line
 
     def hit(self, path: str, group: _Group) -> LiteralHit:
         """Return the lines of a group as they are shown."""
-        shown = range(group.first, group.last + 1)
-        if all(self._end(line) - self._starts[line] <= SHOWN for line in shown):
-            begin = self._starts[group.first]
-            text = self._text[begin : self._end(group.last)]
+        shown = list(self._bounds(group))
+        if all(end - start <= SHOWN for start, end in shown):
+            begin = shown[0][0]
+            text = self._text[begin : shown[-1][1]]
             ranges = [(start - begin, stop - begin) for start, stop in group.ranges]
         else:
             text, ranges = self._excerpts(shown, group.ranges)
@@ -163,13 +166,23 @@ class _Lines:
             matching=tuple(line + 1 for line in group.matching),
         )
 
-    def _excerpts(self, shown: Iterable[int], found: Sequence[Range]) -> tuple[str, list[Range]]:
+    def _bounds(self, group: _Group) -> Iterator[Range]:
+        """Yield where each line of a group begins and ends."""
+        start = self._text.rfind(_NEWLINE, 0, group.ranges[0][0]) + 1
+        for _ in range(group.matching[0] - group.first):
+            start = self._text.rfind(_NEWLINE, 0, start - 1) + 1
+        for _ in range(group.first, group.last + 1):
+            end = self._text.find(_NEWLINE, start)
+            end = end if end >= 0 else len(self._text)
+            yield start, end
+            start = end + 1
+
+    def _excerpts(self, shown: Iterable[Range], found: Sequence[Range]) -> tuple[str, list[Range]]:
         """Return each line around its first match; a match over several lines has a range on each."""
         texts: list[str] = []
         ranges: list[Range] = []
         length = 0
-        for line in shown:
-            begin, end = self._starts[line], self._end(line)
+        for begin, end in shown:
             within = [(max(a, begin) - begin, min(b, end) - begin) for a, b in found if a < end and b > begin]
             part = excerpt(self._text[begin:end], within, SHOWN)
             texts.append(part.text)
