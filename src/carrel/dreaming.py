@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from fnmatch import fnmatchcase
 from functools import cache
 
 from msgspec import Struct
@@ -12,26 +11,24 @@ from carrel.errors import CarrelError, NotFound, Refused
 from carrel.findings import Finding
 from carrel.memory.dream.candidates import TIERS, Candidate, Messages, Recalled, Said, candidates
 from carrel.memory.dream.dreamer import Done, Dreamer
+from carrel.memory.dream.files import diary_of, target_of
 from carrel.memory.dream.plan import Plan, plan, promotion_of
+from carrel.memory.dream.rows import CandidatesRow, DreamStatusRow, DreamtRow, dream_row, judged_row
 from carrel.memory.dream.schedule import due_at
 from carrel.memory.dream.verdict import Ground, Judge
 from carrel.memory.dream.writing import heading_of
 from carrel.memory.owned import is_owners
 from carrel.memory.pen import Pen
-from carrel.memory.places import notebook_of
-from carrel.memory.trust import trust_of
+from carrel.memory.trust import owners_of, trust_of
 from carrel.opening import time_zone
 from carrel.records.dreams import Dream, DreamOvertaken, PromotionState, UnknownDream
 from carrel.records.recalls import MOST_REMEMBERED, Remembered
 from carrel.sessions.store import Sessions
-from carrel.settings import AgentSettings
 from carrel.shelf import Shelf
-from carrel.workspace.layout import Layout
 
-MEMORY = "MEMORY.md"
-DIARY = "DREAMS.md"
 _BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 _MOST_FACTS = 100
+_MOST_FORGOTTEN = 10_000
 _PAGE = 100
 _STRETCH = 50  # messages that are read at once
 
@@ -65,6 +62,21 @@ class Outlook(Struct, frozen=True, kw_only=True):
     after: int = 0
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many candidates are in each state, and how many were promoted before."""
+        return {**self.plan.counts, "promoted": self.promoted}
+
+    def to_row(self, limit: int) -> CandidatesRow:
+        """Return the best candidates as every surface shows them."""
+        return CandidatesRow(
+            candidates=tuple(map(judged_row, self.plan.judged[:limit])),
+            path=self.target,
+            counts=self.counts,
+            reason=self.plan.reason or None,
+            findings=self.findings,
+        )
+
 
 class Dreamt(Struct, frozen=True, kw_only=True):
     """What a run came to; a dry one has no `dream`. `finished` are those that a kill had left."""
@@ -73,6 +85,19 @@ class Dreamt(Struct, frozen=True, kw_only=True):
     dream: Dream | None = None
     finished: tuple[Dream, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    def to_row(self) -> DreamtRow:
+        """Return it as every surface shows it."""
+        return DreamtRow(
+            dry_run=self.dream is None,
+            run=dream_row(self.dream) if self.dream else None,
+            ready=tuple(map(judged_row, self.outlook.plan.ready)),
+            finished=tuple(map(dream_row, self.finished)),
+            path=self.outlook.target,
+            counts=self.outlook.counts,
+            reason=self.outlook.plan.reason or None,
+            findings=(*self.outlook.findings, *self.findings),
+        )
 
 
 class DreamStatus(Struct, frozen=True, kw_only=True):
@@ -86,6 +111,19 @@ class DreamStatus(Struct, frozen=True, kw_only=True):
     counts: dict[PromotionState, int]
     recalls: int
     unfinished: tuple[Dream, ...] = ()
+
+    def to_row(self) -> DreamStatusRow:
+        """Return it as every surface shows it."""
+        return DreamStatusRow(
+            enabled=self.enabled,
+            schedule=self.schedule,
+            due=self.due.isoformat() if self.due else None,
+            is_due=self.is_due,
+            last=dream_row(self.last) if self.last else None,
+            unfinished=tuple(map(dream_row, self.unfinished)),
+            promotions=self.counts,
+            recalls=self.recalls,
+        )
 
 
 class Dreaming:
@@ -222,7 +260,7 @@ class Dreaming:
             agent=shelf.agent.id,
             at=now,
             path=outlook.target,
-            diary=f"{shelf.layout.home}{DIARY}",
+            diary=diary_of(shelf.layout),
             heading=heading_of(now),
             counts=outlook.plan.counts,
             reason=outlook.plan.reason,
@@ -271,15 +309,15 @@ class Dreaming:
         session = sessions.places.session_of(path)
         if session is None:
             return ()
-        user = self._shelf.config.settings.user.id
         try:
             page = sessions.page(session, first=number * _STRETCH + 1, limit=_STRETCH)
+            owners = owners_of(sessions, session, self._shelf.config.settings.user.id)
         except CarrelError:  # it was deleted, or cannot be read: nothing of it can be promoted
             return ()
         return [
             Said(
                 text=placed.entry.to_text(),
-                trust=trust_of([placed.entry], 0, (user,) if user else ()),
+                trust=trust_of([placed.entry], 0, owners),
                 session=session,
                 message_id=placed.entry.message_id,
                 line=placed.number,
@@ -294,6 +332,8 @@ class Dreaming:
             read=self._read,
             facts=lambda key: records.facts.find(key=key, limit=_MOST_FACTS),
             is_owners=lambda path, lines: is_owners(records, "workspace", path, lines),
+            forgotten=lambda: records.facts.find(states=("forgotten",), limit=_MOST_FORGOTTEN),
+            screen=self._shelf.screen,
         )
 
     def _read(self, path: str) -> str | None:
@@ -344,14 +384,6 @@ class Dreaming:
                 message=f"Only the {MOST_REMEMBERED:,} texts that were recalled most often are looked at.",
                 severity="info",
             )
-
-
-def target_of(layout: Layout, agent: AgentSettings) -> str:
-    """Return the file that is promoted to: MEMORY.md where the prompt has it, else the agent's notebook."""
-    path = f"{layout.home}{MEMORY}"
-    parts = [part for message in layout.messages for part in message.parts]
-    read = (pattern for part in parts if part.kind in ("documents", "notebook") for pattern in part.files)
-    return path if any(fnmatchcase(path, pattern) for pattern in read) else notebook_of(layout, agent)
 
 
 def _findings(done: Sequence[Done]) -> Iterator[Finding]:

@@ -2,51 +2,47 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta, tzinfo
+from datetime import tzinfo
 from functools import cached_property
 from hashlib import sha256
 
-from msgspec import convert
 from msgspec.structs import replace
 
 from carrel.context.build import agent_name
 from carrel.context.select import find_identity
-from carrel.errors import CarrelError, NotFound, UsageError
-from carrel.files import FileStore
+from carrel.errors import CarrelError, NotFound, Unavailable, UsageError
+from carrel.files import FileStore, show
 from carrel.files.history import GitHistory, History
 from carrel.findings import Finding
-from carrel.markdown.sections import SectionConflict
+from carrel.markdown.sections import SectionConflict, SectionNotFound, append
 from carrel.memory import journal
 from carrel.memory.fact import fact_id, key_of
+from carrel.memory.following import follow
 from carrel.memory.ignored import git_ignores
 from carrel.memory.journal import Category
 from carrel.memory.keeping import Keeper, Kept
 from carrel.memory.namespaces import Namespaces
 from carrel.memory.notebook import Notebook
+from carrel.memory.owned import text_at
 from carrel.memory.pen import Author, Pen
 from carrel.memory.places import Target, place_of
 from carrel.memory.review import Review, said_in
+from carrel.memory.written import holds
 from carrel.opening import time_zone
-from carrel.records import Records
 from carrel.records.changes import Change
-from carrel.records.facts import Fact, FactState, Layer, Store, UnknownFact
+from carrel.records.facts import Fact, FactState, Layer, Store
 from carrel.records.proposals import Proposal
-from carrel.records.queue import State
 from carrel.runtime.edit import changeable
-from carrel.runtime.remember import ACTOR, Errand
-from carrel.runtime.remember import KIND as EXTRACT
+from carrel.runtime.remember import ACTOR
+from carrel.runtime.remember.troubles import REDACTED, troubles
 from carrel.sessions.store import Sessions
 from carrel.settings import AgentSettings
-from carrel.shelf import Shelf
+from carrel.shelf import OWNER, Shelf
 from carrel.tools.memory import NotMemory
 from carrel.workspace.namespace import Namespace, beginning, namespace_of
 
-OWNER = "owner"
 _LOOKED_AT = 20
 _MARKDOWN = (".md", ".markdown", ".txt")
-_RECENTLY = timedelta(days=7)
-_MOST_JOBS = 1_000
-_UNDONE: dict[State, str] = {"waiting": "is tried again", "failed": "was given up"}
 _PAGE = 50
 
 
@@ -58,6 +54,18 @@ class MemoryOff(UsageError):
     def __init__(self, agent: str) -> None:
         super().__init__(
             f"The memory of {agent} is switched off.", hint="Set memory_enabled for the agent in carrel.yaml."
+        )
+
+
+class FactUnwritten(Unavailable):
+    """A fact is kept and could not be written to its file yet."""
+
+    code = "fact_unwritten"
+
+    def __init__(self, place: str, error: CarrelError) -> None:
+        super().__init__(
+            f"The fact is kept, and not yet written to {show(place)}: {error.message}",
+            hint="`carrel sweep` writes it once that is possible; nothing needs to be said again.",
         )
 
 
@@ -119,10 +127,12 @@ class Memory:
             clock=shelf.config.clock,
             history=lambda: self._history,
             written=lambda _store, _path: self._written(),
+            screen=shelf.screen,
+            redacted=self._note_redacted,
         )
         self._noticed = pen.recover()
         for change in shelf.records.changes.list(state="undone", limit=_LOOKED_AT):
-            self._follow(change)
+            self._follow(pen, change)
         return pen
 
     @cached_property
@@ -161,6 +171,13 @@ class Memory:
         """The agent's own."""
         return self._namespace_of(self._shelf.agent)
 
+    def called(self, store: Store, path: str) -> str:
+        """Return what people know a file of memory by: its path, or the title of a namespace."""
+        if store == "workspace":
+            return path
+        own = (each for each in self._own_namespaces() if each.path == path)
+        return self.namespaces.title(path) or next((each.title for each in own), path)
+
     def notebook(self, path: str) -> Notebook:
         """Return a Markdown file of the workspace, which need not exist yet."""
         if not changeable(path).lower().endswith(_MARKDOWN):  # a heading would break settings, or a log
@@ -182,6 +199,9 @@ class Memory:
         shelf = self._shelf
         if not shelf.agent.memory_enabled:
             raise MemoryOff(shelf.agent.id)
+        if section:
+            with suppress(SectionNotFound):  # one that is named by its position may be there
+                append("", section, "- ")  # what can never be a heading is refused, and not planned
         at = shelf.config.clock.now()
         fact = Fact(
             id=fact_id(shelf.agent.id, "", (at.isoformat(),), text),
@@ -196,7 +216,14 @@ class Memory:
         )
         with suppress(CarrelError):  # what is planned and stands nowhere would count as known
             self.keeper.finish(Author(actor=ACTOR, action="append"))
-        return self.keeper.keep([fact], Author(actor=OWNER, action="add", agent=shelf.agent.id))
+        try:
+            return self.keeper.keep([fact], Author(actor=OWNER, action="add", agent=shelf.agent.id))
+        except CarrelError as error:
+            with suppress(NotFound):
+                planned = shelf.records.facts.get(fact.id)
+                if planned.state == "planned":
+                    raise FactUnwritten(self.called(planned.store, planned.path), error) from error
+            raise
 
     def note(self, text: str, *, category: Category = "note", session: str = "") -> Change | None:
         """Add an entry to the journal of today."""
@@ -279,9 +306,12 @@ class Memory:
 
     def _opening(self, store: Store, path: str) -> str:
         """Return what a new file of memory begins with: a namespace says whose it is, whoever approves it."""
-        agents = (self._shelf.agent, *self._shelf.config.settings.agents) if store == "namespaces" else ()
-        own = map(self._namespace_of, agents)
+        own = self._own_namespaces() if store == "namespaces" else ()
         return next((beginning(namespace) for namespace in own if namespace.path == path), "")
+
+    def _own_namespaces(self) -> Iterator[Namespace]:
+        """Yield the namespaces of the agents of this workspace, this one's first."""
+        return map(self._namespace_of, (self._shelf.agent, *self._shelf.config.settings.agents))
 
     def _namespace_of(self, agent: AgentSettings) -> Namespace:
         ground = replace(self._shelf.assembler.ground, agent=agent)
@@ -291,21 +321,28 @@ class Memory:
     def _undone(self, pen: Pen, changes: Sequence[Change]) -> list[Change]:
         made = pen.undo(changes, Author(actor=OWNER, action="undo"))
         for change in changes:
-            self._follow(self._shelf.records.changes.get(change.id))
+            self._follow(pen, self._shelf.records.changes.get(change.id))
         return made
 
-    def _follow(self, change: Change) -> None:
-        """Let the facts that a change wrote, or brought back, stand or not as their line does."""
-        records = self._shelf.records
-        number, stands = change.id, change.state == "done"
-        while change.undoes:
-            change = records.changes.get(change.undoes)
-            number, stands = change.id, change.state == "done"
-        with records.transaction():
-            for fact in records.facts.find(change=number, states=("undone" if stands else "written",)):
-                records.facts.update(replace(fact, state="written" if stands else "undone"))
-                if fact.replaces and (old := _known(records, fact.replaces)) is not None:
-                    records.facts.update(_superseded(old, fact) if stands else _standing(old, fact))
+    def _follow(self, pen: Pen, change: Change) -> None:
+        """Let facts stand or not as their lines do; in a file that cannot be read none is seen to stand."""
+
+        def stands(fact: Fact) -> bool:
+            with suppress(CarrelError):
+                return holds(text_at(pen, fact.store, fact.path), fact.line)
+            return False
+
+        follow(self._shelf.records, change, stands)
+
+    def _note_redacted(self, path: str, kinds: Sequence[str]) -> None:
+        """Keep account of what was written with marks."""
+        self._shelf.records.audit.note(
+            at=self._shelf.config.clock.now(),
+            actor=self._shelf.agent.id,
+            action=REDACTED,
+            target=path,
+            detail={"kinds": list(kinds)},
+        )
 
     def _keep_mine(self, conflict: SectionConflict, path: str) -> None:
         """Let a text that came too late wait beside the one that stands."""
@@ -328,35 +365,6 @@ class Memory:
         )
 
 
-def troubles(records: Records, now: datetime) -> Iterator[Finding]:
-    """Say which facts could not be taken or written yet, and why."""
-    for event in records.audit.events(action="extraction_given_up", limit=1):
-        if event.at > now - _RECENTLY:
-            yield Finding(
-                code="extraction_given_up",
-                message=f"Nothing was learnt from a part of session {event.session}: {event.detail['why']}",
-                hint=f"`carrel memory extract --anew --session {event.session}` reads it again.",
-            )
-    for state, then in _UNDONE.items():
-        for job in records.queue.jobs(state, limit=_MOST_JOBS):
-            if job.error and job.kind == EXTRACT and not _was_read(records, convert(job.payload, Errand)):
-                yield Finding(
-                    code="extraction_failed",
-                    message=f"Taking facts from session {job.payload['session']} {then}: {job.error}",
-                    hint="`carrel memory extract` takes them at once; --model names another model.",
-                )
-    if planned := records.facts.counts().get("planned"):
-        yield Finding(
-            code="facts_unwritten",
-            message=f"{planned:,} facts could not be written to their files yet.",
-            hint="`carrel sweep` tries again, and says what is in the way.",
-        )
-
-
-def _was_read(records: Records, errand: Errand) -> bool:
-    return records.facts.cursor(errand.agent, errand.session) >= errand.through
-
-
 def _waiting(number: int) -> Finding:
     return Finding(
         code="proposals_waiting",
@@ -364,20 +372,3 @@ def _waiting(number: int) -> Finding:
         message=f"{number:,} changes of memory wait for your word.",
         hint="carrel memory review shows them.",
     )
-
-
-def _known(records: Records, fact: str) -> Fact | None:
-    try:
-        return records.facts.get(fact)
-    except UnknownFact:  # a line of the owner's that was never a fact
-        return None
-
-
-def _superseded(old: Fact, by: Fact) -> Fact:
-    return replace(old, state="superseded", superseded_by=by.id, valid_until=by.valid_from)
-
-
-def _standing(old: Fact, by: Fact) -> Fact:
-    if old.superseded_by != by.id:
-        return old
-    return replace(old, state="written", superseded_by="", valid_until="")

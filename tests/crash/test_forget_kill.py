@@ -10,6 +10,7 @@ from tests.unit.memory.oblivion import NOTEBOOK, SAID, SAMSUNG, TEA, Oblivion, f
 from carrel.memory.forget.forgetter import STEPS
 
 POINTS = [f"{when}:{step}" for step in STEPS for when in ("before", "after")]
+OF_PURGE = ("logs", "records", "leftovers", "scrub")
 KEPT = "- Bo lives in Rome.\n"
 
 KILLED = """
@@ -71,9 +72,7 @@ def test_whenever_it_is_killed_the_purge_is_finished_once(told, point, request):
     assert not list(desk.root.rglob("*.damaged*"))
 
 
-@pytest.mark.parametrize(
-    "point", [point for point in POINTS if point.split(":")[1] not in ("logs", "records")]
-)
+@pytest.mark.parametrize("point", [point for point in POINTS if point.split(":")[1] not in OF_PURGE])
 def test_whenever_it_is_killed_the_next_forgetting_finishes_it(told, point, request):
     desk, fact = told
     kill(desk, fact, point, purge=False, root=request.config.rootpath)

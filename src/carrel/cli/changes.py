@@ -1,14 +1,13 @@
 """`carrel memory history | diff | undo`."""
 
-from typing import Any
-
 import click
+from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.options import Shared, owner_only, shared_options
 from carrel.cli.transcripts import visible
+from carrel.memory.rows import change_row
 from carrel.memory.splice import diff as diff_of
-from carrel.records.changes import Change
 from carrel.screen.hidden import visible as spelt_out
 
 
@@ -28,15 +27,17 @@ def history(shared: Shared, file: str | None, limit: int, before: int | None) ->
     owner_only(shared)
     with shared.open(team=True) as workspace:
         changes = workspace.memory.history(file, limit=limit, before=before)
+        files = {(each.store, each.path): workspace.memory.called(each.store, each.path) for each in changes}
     if shared.as_json:
-        output.document({"changes": [to_json(change) for change in changes]})
+        output.document({"changes": [to_builtins(change_row(change)) for change in changes]})
         return
     for change in changes:
         state = "" if change.state == "done" else f"  [{change.state}]"
         about = "  ".join(each for each in (change.actor, change.reason, change.session) if each)
         when = output.styled(change.at.strftime("%Y-%m-%d %H:%M UTC"), dim=True)
         action = f"{change.action} {change.undoes}" if change.undoes else change.action
-        output.line(f"{change.id:>5}  {when}  {action:<9} {output.printable(change.path)}{state}")
+        file = output.printable(files[change.store, change.path])
+        output.line(f"{change.id:>5}  {when}  {action:<9} {file}{state}")
         output.line(output.styled(f"       {output.printable(about)}", dim=True))
     if not changes:
         output.line("Memory has not changed yet.", to_stderr=True)
@@ -59,7 +60,7 @@ def diff(shared: Shared, number: int | None) -> None:
     with shared.open(team=True) as workspace:
         change = workspace.memory.change(number)
     if shared.as_json:
-        output.document({**to_json(change), "diff": diff_of(change)})
+        output.document({**to_builtins(change_row(change)), "diff": diff_of(change)})
         return
     for line in diff_of(change).rstrip("\n").split("\n"):
         output.line(coloured(line))
@@ -84,35 +85,14 @@ def undo(shared: Shared, count: int, number: int | None) -> None:
     owner_only(shared)
     with shared.open(team=True) as workspace:
         undone = workspace.memory.undo(count) if number is None else workspace.memory.undo_change(number)
+        files = [workspace.memory.called(change.store, change.path) for change in undone]
     if shared.as_json:
-        output.document({"undone": [to_json(change) for change in undone]})
+        output.document({"undone": [to_builtins(change_row(change)) for change in undone]})
         return
-    for change in undone:
-        output.line(
-            f"Change {change.undoes} of {output.printable(change.path)} is taken back (change {change.id})."
-        )
+    for change, file in zip(undone, files, strict=True):
+        output.line(f"Change {change.undoes} of {output.printable(file)} is taken back (change {change.id}).")
     if not undone:
         output.line("There is nothing to take back.", to_stderr=True)
-
-
-def to_json(change: Change) -> dict[str, Any]:
-    """Return a change as every surface shows it."""
-    return {
-        "id": change.id,
-        "at": change.at.isoformat(),
-        "actor": change.actor,
-        "action": change.action,
-        "reason": change.reason,
-        "agent": change.agent,
-        "session": change.session,
-        "store": change.store,
-        "path": change.path,
-        "before": change.before,
-        "after": change.after,
-        "state": change.state,
-        "undoes": change.undoes or None,
-        "commit": change.commit or None,
-    }
 
 
 def coloured(line: str) -> str:

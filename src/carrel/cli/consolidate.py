@@ -1,13 +1,13 @@
 """`carrel memory consolidate`: what is new in the journal becomes a part of MEMORY.md."""
 
-from typing import Any
-
 import click
+from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.changes import coloured
 from carrel.cli.options import Shared, owner_only, shared_options
 from carrel.memory.consolidate.consolidator import Consolidated
+from carrel.memory.consolidate.rows import consolidated_row
 
 
 @click.command()
@@ -33,32 +33,9 @@ def consolidate(shared: Shared, *, dry_run: bool, model_name: str | None) -> Non
         done = workspace.conversations.learning.consolidate(model, dry_run=dry_run)
     output.warnings(done.findings)
     if shared.as_json:
-        output.document(_to_json(done))
+        output.document(to_builtins(consolidated_row(done)))
     else:
         _show(done)
-
-
-def _to_json(done: Consolidated) -> dict[str, Any]:
-    draft = done.draft
-    return {
-        "dry_run": done.dry_run,
-        "reason": done.reason,
-        "target": draft.plan.target if draft else None,
-        "entries": draft.batch.taken if draft else 0,
-        "left_out": dict(draft.left) if draft else {},
-        "waiting": len(draft.batch.waiting) if draft else 0,
-        "files_left": draft.batch.days if draft else 0,
-        "added": list(draft.added) if draft else [],
-        "removed": list(draft.removed) if draft else [],
-        "diff": draft.diff() if draft else "",
-        "archived": list(done.archived),
-        "rebuilt": done.rebuilt,
-        "finished": done.finished,
-        "findings": [
-            {"code": each.code, "severity": each.severity, "message": each.message, "hint": each.hint}
-            for each in done.findings
-        ],
-    }
 
 
 def _show(done: Consolidated) -> None:

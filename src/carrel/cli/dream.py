@@ -1,17 +1,17 @@
 """`carrel dream`: what is promoted because it was recalled often, what may be, and the way back."""
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable
 
 import click
+from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.options import Shared, owner_only, shared_options
 from carrel.cli.transcripts import visible
-from carrel.dreaming import Dreamt, Outlook
+from carrel.dreaming import Dreamt
 from carrel.memory.dream.gates import Gate, in_words
 from carrel.memory.dream.plan import Judged
+from carrel.memory.dream.rows import dream_row
 from carrel.records.dreams import Dream
 
 _MARKS = {"ready": "+", "later": "…", "blocked": "!", "known": "=", "below": " "}
@@ -51,7 +51,7 @@ def run(shared: Shared, *, dry_run: bool) -> None:
         dreamt = workspace.dreaming.run(dry_run=dry_run)
     output.warnings((*dreamt.outlook.findings, *dreamt.findings))
     if shared.as_json:
-        output.document({"dry_run": dry_run, **_dreamt_json(dreamt)})
+        output.document(to_builtins(dreamt.to_row()))
         return
     for each in dreamt.finished:
         output.line(f"Dream {each.id}, which had been cut short, is {each.state} now.")
@@ -83,7 +83,7 @@ def candidates(shared: Shared, *, why: bool, limit: int) -> None:
     output.warnings(outlook.findings)
     shown = outlook.plan.judged[:limit]
     if shared.as_json:
-        output.document({"candidates": [_judged_json(each) for each in shown], **_outlook_json(outlook)})
+        output.document(to_builtins(outlook.to_row(limit)))
         return
     _show(shown, why=why)
     if (more := len(outlook.plan.judged) - len(shown)) > 0:
@@ -106,18 +106,7 @@ def status(shared: Shared) -> None:
     with shared.open() as workspace:
         now = workspace.dreaming.status()
     if shared.as_json:
-        output.document(
-            {
-                "enabled": now.enabled,
-                "schedule": now.schedule,
-                "due": _moment(now.due),
-                "is_due": now.is_due,
-                "last": _dream_json(now.last) if now.last else None,
-                "unfinished": [_dream_json(each) for each in now.unfinished],
-                "promotions": now.counts,
-                "recalls": now.recalls,
-            }
-        )
+        output.document(to_builtins(now.to_row()))
         return
     output.line(f"last run   {_last(now.last)}")
     when = "now" if now.is_due else now.due.strftime("%Y-%m-%d %H:%M UTC") if now.due else "only when you ask"
@@ -150,7 +139,7 @@ def revert(shared: Shared, number: int | None) -> None:
     taken = dreamt.dream
     assert taken is not None
     if shared.as_json:
-        output.document(_dream_json(taken))
+        output.document(to_builtins(dream_row(taken)))
         return
     output.line(f"Dream {taken.id} of {output.printable(taken.path)} is taken back:")
     for each in taken.promotions:
@@ -187,80 +176,3 @@ def _last(last: Dream | None) -> str:
     count = sum(each.state in ("promoted", "planned") for each in last.promotions)
     told = f"{last.at:%Y-%m-%d %H:%M} UTC, dream {last.id}, {last.state}: "
     return told + (f"{count:,} promoted" if count or not last.reason else f"nothing promoted. {last.reason}")
-
-
-def _dreamt_json(dreamt: Dreamt) -> dict[str, Any]:
-    dream = _dream_json(dreamt.dream) if dreamt.dream else None
-    return {
-        "run": dream,
-        "ready": [_judged_json(each) for each in dreamt.outlook.plan.ready],
-        "finished": [_dream_json(each) for each in dreamt.finished],
-        **_outlook_json(dreamt.outlook),
-    }
-
-
-def _outlook_json(outlook: Outlook) -> dict[str, Any]:
-    return {
-        "path": outlook.target,
-        "counts": {**outlook.plan.counts, "promoted": outlook.promoted},
-        "reason": outlook.plan.reason or None,
-    }
-
-
-def _judged_json(judged: Judged) -> dict[str, Any]:
-    candidate = judged.candidate
-    return {
-        "text": candidate.text,
-        "state": judged.state,
-        "reason": judged.reason,
-        "why": judged.why or None,
-        "score": round(candidate.score, 6),
-        "hits": candidate.signals.hits,
-        "queries": candidate.signals.queries,
-        "days": candidate.signals.days,
-        "signs": {
-            name: round(getattr(candidate.signs, name), 6) for name in candidate.signs.__struct_fields__
-        },
-        "gates": [
-            {"name": gate.name, "value": round(gate.value, 6), "least": gate.least, "open": gate.is_open}
-            for gate in candidate.gates
-        ],
-        "sources": [{"tier": each.tier, "path": each.path, "line": each.line} for each in candidate.sources],
-    }
-
-
-def _dream_json(dream: Dream) -> dict[str, Any]:
-    return {
-        "id": dream.id,
-        "at": dream.at.isoformat(),
-        "agent": dream.agent,
-        "state": dream.state,
-        "path": dream.path,
-        "heading": dream.heading,
-        "counts": dict(dream.counts),
-        "reason": dream.reason or None,
-        "problem": dream.problem or None,
-        "changes": list(dream.changes),
-        "promotions": _promotions_json(dream),
-    }
-
-
-def _promotions_json(dream: Dream) -> Sequence[dict[str, Any]]:
-    return [
-        {
-            "text": each.text,
-            "score": round(each.score, 6),
-            "hits": each.hits,
-            "days": each.days,
-            "trust": each.trust,
-            "source": each.source,
-            "session": each.session,
-            "evidence": list(each.evidence),
-            "state": each.state,
-        }
-        for each in dream.promotions
-    ]
-
-
-def _moment(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None

@@ -1,17 +1,26 @@
 """`carrel memory add | facts | pin | extract`."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import to_builtins
 
+from carrel.app import Workspace
 from carrel.cli import output
 from carrel.cli.notebooks import TextCommand, given_text
 from carrel.cli.options import Shared, owner_only, shared_options
 from carrel.cli.transcripts import visible
 from carrel.memory.fact import KINDS
 from carrel.memory.keeping import Kept
+from carrel.memory.rows import fact_row, kept_row, learnt_row
 from carrel.records.facts import Fact
+
+if TYPE_CHECKING:
+    from carrel.conversing.learning import MemoryStatus
+
+Places = Mapping[tuple[str, str], str]
+"""What people know files of memory by."""
 
 STATES = ("planned", "written", "waiting", "superseded", "refused", "undone", "forgotten")
 
@@ -40,10 +49,11 @@ def add(shared: Shared, text: str | None, **about: Any) -> None:
     given = given_text(text)
     with shared.open() as workspace:
         kept = workspace.memory.add(given, **about)
+        places = _places(workspace, kept.written)
     if shared.as_json:
-        output.document(kept_json(kept))
+        output.document(to_builtins(kept_row(kept)))
     else:
-        show_kept(kept)
+        _show_kept(kept, places)
 
 
 @click.command()
@@ -65,14 +75,15 @@ def facts(shared: Shared, **within: Any) -> None:
     owner_only(shared)
     with shared.open() as workspace:
         found = workspace.memory.facts(**within)
+        places = _places(workspace, found)
         counts = workspace.records.facts.counts(workspace.agent.id)
     if shared.as_json:
-        output.document({"facts": [fact_json(fact) for fact in found], "counts": counts})
+        output.document({"facts": [to_builtins(fact_row(fact)) for fact in found], "counts": counts})
         return
     for fact in found:
         pin = " 📌" if fact.pinned else ""
         output.line(f"{output.styled(fact.id, dim=True)}  {visible(fact.text)}{pin}")
-        output.line(output.styled(f"    {output.printable(_about(fact))}", dim=True))
+        output.line(output.styled(f"    {output.printable(_about(fact, places))}", dim=True))
     if len(found) == within["limit"]:
         output.line(f"There may be more: --after {found[-1].id}", to_stderr=True)
     elif not found and any(counts.values()):
@@ -101,7 +112,7 @@ def pin(shared: Shared, fact: str, *, off: bool) -> None:
     with shared.open() as workspace:
         pinned = workspace.memory.pin(fact, pinned=not off)
     if shared.as_json:
-        output.document(fact_json(pinned))
+        output.document(to_builtins(fact_row(pinned)))
     else:
         output.line(f"{'Pinned' if pinned.pinned else 'No longer pinned'}: {visible(pinned.text)}")
 
@@ -123,12 +134,12 @@ def extract(shared: Shared, session: str | None, model_name: str | None, *, anew
     with shared.open() as workspace:
         model = workspace.model(model_name) if model_name else None
         learnt = workspace.conversations.learning.extract(session, model, anew=anew)
+        places = _places(workspace, learnt.kept.written)
     output.warnings(learnt.findings)
     if shared.as_json:
-        told = {"turns": learnt.turns, **kept_json(learnt.kept), "findings": to_builtins(learnt.findings)}
-        output.document(told)
+        output.document(to_builtins(learnt_row(learnt.kept, learnt.turns, learnt.findings)))
     else:
-        show_kept(learnt.kept)
+        _show_kept(learnt.kept, places)
 
 
 @click.command()
@@ -136,47 +147,42 @@ def extract(shared: Shared, session: str | None, model_name: str | None, *, anew
 def status(shared: Shared) -> None:
     r"""Say how memory is doing: what was learnt, what waits, and when facts are taken next.
 
+    Where there are several agents and none is named, that of each of them.
+
     \b
     Examples:
       carrel memory status
       carrel memory status --json
     """
     owner_only(shared)
-    with shared.open() as workspace:
-        records, agent = workspace.records, workspace.agent
-        counts = records.facts.counts(agent.id)
-        waiting = records.proposals.counts()["waiting"]
-        jobs = records.queue.counts()
-        due = workspace.conversations.learning.outlook()
-        findings = workspace.memory.findings()
-    output.warnings(findings)
-    rows = [{"session": session, **to_builtins(each)} for session, each in due.items()]
+    with shared.open(team=True) as workspace:
+        agents = [agent.id for agent in workspace.config.settings.agents] or [None]
+    rows = [_status_of(shared, agent) for agent in (agents if shared.agent is None else [shared.agent])]
+    output.warnings(dict.fromkeys(finding for row in rows for finding in row.findings))
     if shared.as_json:
-        about = {"agent": agent.id, "enabled": agent.memory_enabled, "facts": counts, "waiting": waiting}
-        output.document({**about, "jobs": jobs, "sessions": rows})
+        told = [to_builtins(row) for row in rows]
+        output.document(told[0] if len(told) == 1 else {"agents": told})
         return
-    output.line(f"Memory of {agent.id} is {'on' if agent.memory_enabled else 'off'}.")
-    output.line("Facts: " + (", ".join(f"{n:,} {state}" for state, n in counts.items() if n) or "none yet"))
-    output.line(f"Waiting for you: {waiting:,}. In the queue: {jobs['waiting'] + jobs['running']:,}.")
-    for session, each in due.items():
-        if told := each.finding():
-            output.line(f"{output.printable(session)}: {told.message}")
+    for now in rows:
+        output.line(f"Memory of {now.agent} is {'on' if now.enabled else 'off'}.")
+        facts = ", ".join(f"{n:,} {state}" for state, n in now.facts.items() if n)
+        output.line(f"Facts: {facts or 'none yet'}")
+        for each in now.sessions:
+            if told := each.finding():
+                output.line(f"{output.printable(each.session)}: {told.message}")
+    queued = rows[0].jobs["waiting"] + rows[0].jobs["running"]
+    output.line(f"Waiting for you: {rows[0].waiting:,}. In the queue: {queued:,}.")
 
 
-def kept_json(kept: Kept) -> dict[str, Any]:
-    """Return what became of facts as every surface shows it."""
-    return {
-        "written": [fact_json(fact) for fact in kept.written],
-        "waiting": [fact_json(fact) for fact in kept.waiting],
-        "known": kept.known,
-        "refused": [fact_json(fact) for fact in kept.refused],
-    }
+def _status_of(shared: Shared, agent: str | None) -> "MemoryStatus":
+    with Workspace.open(shared.root, agent=agent, lower=shared.lower) as workspace:
+        return workspace.conversations.learning.status()
 
 
-def show_kept(kept: Kept) -> None:
+def _show_kept(kept: Kept, places: Places) -> None:
     """Say for people what became of facts."""
     for fact in kept.written:
-        output.line(f"{output.printable(_place(fact))}: {visible(fact.text)}")
+        output.line(f"{output.printable(_place(fact, places))}: {visible(fact.text)}")
     for fact in kept.waiting:
         output.line(f"waits for you (`carrel memory review`): {visible(fact.text)}")
     for fact in kept.refused:
@@ -187,37 +193,17 @@ def show_kept(kept: Kept) -> None:
         output.line("Nothing new to remember.")
 
 
-def fact_json(fact: Fact) -> dict[str, Any]:
-    """Return a fact as every surface shows it."""
-    return {
-        "id": fact.id,
-        "text": fact.text,
-        "layer": fact.layer,
-        "kind": fact.kind,
-        "subject": fact.subject,
-        "state": fact.state,
-        "reason": fact.reason,
-        "trust": fact.trust,
-        "agent": fact.agent,
-        "session": fact.session,
-        "evidence": list(fact.evidence),
-        "at": fact.at.isoformat(),
-        "valid_from": fact.valid_from,
-        "valid_until": fact.valid_until,
-        "store": fact.store,
-        "path": fact.path,
-        "section": fact.section,
-        "superseded_by": fact.superseded_by,
-        "replaces": fact.replaces,
-        "seen": fact.seen,
-        "pinned": fact.pinned,
-    }
+def _places(workspace: Workspace, facts: Sequence[Fact]) -> Places:
+    """Return what people know the files of these facts by."""
+    files = {(fact.store, fact.path): fact for fact in facts}
+    return {file: workspace.memory.called(fact.store, fact.path) for file, fact in files.items()}
 
 
-def _place(fact: Fact) -> str:
-    return f"{fact.path} > {fact.section}" if fact.section else fact.path
+def _place(fact: Fact, places: Places) -> str:
+    file = places[fact.store, fact.path]
+    return f"{file} > {fact.section}" if fact.section else file
 
 
-def _about(fact: Fact) -> str:
+def _about(fact: Fact, places: Places) -> str:
     source = f"session {fact.session}, {len(fact.evidence)} messages" if fact.session else "told by you"
-    return "  ".join((fact.state, fact.kind, _place(fact), f"{fact.trust}, {source}"))
+    return "  ".join((fact.state, fact.kind, _place(fact, places), f"{fact.trust}, {source}"))

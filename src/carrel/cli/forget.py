@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 import click
+from msgspec import to_builtins
 
 from carrel.cli import output
-from carrel.cli.facts import fact_json
 from carrel.cli.options import Shared, owner_only, shared_options
 from carrel.cli.transcripts import visible
 from carrel.errors import UsageError
 from carrel.memory.forget.choice import Choice
 from carrel.memory.forget.report import Copy, Forgotten
+from carrel.memory.forget.rows import forgotten_row
 
 _SHOWN = 20
 
@@ -60,31 +61,9 @@ def forget(
         done = forgetting.forget(choice, purge=purge, dry_run=dry_run)
     output.warnings(done.findings)
     if shared.as_json:
-        output.document(to_json(done))
+        output.document(to_builtins(forgotten_row(done)))
     else:
         _show(done)
-
-
-def to_json(done: Forgotten) -> dict[str, Any]:
-    """Return what forgetting came to as every surface shows it."""
-    return {
-        "dry_run": done.dry_run,
-        "facts": [fact_json(fact) for fact in done.facts],
-        "removed": [
-            {"store": each.store, "path": each.path, "line": each.line, "text": each.text}
-            for each in done.removed
-        ],
-        "proposals": done.proposals,
-        "recalls": done.recalls,
-        "calls": done.calls,
-        "purged": [_copy_json(copy) for copy in done.purged],
-        "remaining": [_copy_json(copy) for copy in done.remaining],
-        "finished": done.finished,
-    }
-
-
-def _copy_json(copy: Copy) -> dict[str, Any]:
-    return {"kind": copy.kind, "place": copy.place, "count": copy.count, "how": copy.how}
 
 
 def _ask(found: Forgotten) -> None:

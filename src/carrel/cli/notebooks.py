@@ -6,14 +6,15 @@ from hashlib import sha256
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.files import TooLarge
 from carrel.cli.options import Shared, owner_only, shared_options
 from carrel.files import READ_LIMIT
-from carrel.markdown.sections import addresses_of, read
-from carrel.markdown.sections import sections as parts_of
+from carrel.markdown.sections import read
 from carrel.memory.notebook import digest_of
+from carrel.memory.rows import Passage, edited, section_rows
 from carrel.records.changes import Change
 from carrel.runtime.view import NoSuchPath, exact_text
 
@@ -63,24 +64,14 @@ def sections(shared: Shared, file: str) -> None:
       carrel memory sections memory/kate.md --json
     """
     text, count = _text(shared, file)
-    parts = parts_of(text)
-    rows = [
-        {
-            "heading": part.heading,
-            "level": part.level,
-            "line": part.line,
-            "tokens": count(text[part.start : part.own_end]),
-            "address": address,
-        }
-        for part, address in zip(parts, addresses_of(parts), strict=True)
-    ]
+    rows = section_rows(text, count)
     if shared.as_json:
-        output.document({"sections": rows})
+        output.document({"sections": to_builtins(rows)})
         return
     for row in rows:
-        name = "#" * int(row["level"]) + " " + output.printable(str(row["heading"]))
-        own = "" if row["address"] == row["heading"] else f"  ({output.printable(str(row['address']))})"
-        output.line(f"{row['line']:>6}  {row['tokens']:>7,} tokens  {name}{output.styled(own, dim=True)}")
+        name = "#" * row.level + " " + output.printable(row.heading)
+        own = "" if row.address == row.heading else f"  ({output.printable(row.address)})"
+        output.line(f"{row.line:>6}  {row.tokens:>7,} tokens  {name}{output.styled(own, dim=True)}")
     if not rows:
         output.line("It has no headings.", to_stderr=True)
 
@@ -102,7 +93,7 @@ def show(shared: Shared, file: str, section: str | None) -> None:
     shown = text if section is None else read(text, section)
     if shared.as_json:
         digest = sha256(text.encode()).hexdigest() if section is None else digest_of(shown)
-        output.document({"path": file, "section": section, "text": shown, "digest": digest})
+        output.document(to_builtins(Passage(path=file, section=section, text=shown, digest=digest)))
     else:
         output.write(shown if shown.endswith("\n") or not shown else f"{shown}\n")
 
@@ -202,7 +193,7 @@ def given_text(text: str | None) -> str:
 def _report(shared: Shared, change: Change | None) -> None:
     """Say what was changed, and how it is taken back."""
     if shared.as_json:
-        output.document({"change": change.id if change else None, "digest": change.after if change else None})
+        output.document(to_builtins(edited(change)))
     elif change is None:
         output.line("Nothing changed: it says so already.")
     else:

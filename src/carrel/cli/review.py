@@ -1,9 +1,9 @@
 """`carrel memory review`: what waits for the owner's word."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.changes import coloured
@@ -11,6 +11,7 @@ from carrel.cli.options import Shared, owner_only, shared_options
 from carrel.cli.transcripts import visible
 from carrel.errors import UsageError
 from carrel.memory.proposed import diff_of
+from carrel.memory.rows import proposal_row
 from carrel.records.proposals import Proposal
 
 _MOST_LINES = 40
@@ -29,9 +30,10 @@ class NothingNamed(UsageError):
 
 @click.group(invoke_without_command=True)
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Most to show.")
+@click.option("--after", type=click.IntRange(0), default=0, metavar="N", help="Only those after this one.")
 @shared_options
 @click.pass_context
-def review(context: click.Context, shared: Shared, limit: int) -> None:
+def review(context: click.Context, shared: Shared, limit: int, after: int) -> None:
     r"""Show the changes of memory that wait for you, with their source and what they would change.
 
     What waits: facts from tools, web pages, other agents and group members; what would replace or remove
@@ -48,18 +50,21 @@ def review(context: click.Context, shared: Shared, limit: int) -> None:
         return
     owner_only(shared)
     with shared.open(team=True) as workspace:
-        waiting = workspace.memory.review.waiting(limit)
+        found = workspace.memory.review.waiting(limit + 1, after)
+        waiting, is_more = found[:limit], len(found) > limit
         counts = workspace.records.proposals.counts()
+        files = [workspace.memory.called(each.store, each.path) for each in waiting]
     if shared.as_json:
-        output.document({"waiting": counts["waiting"], "proposals": [to_json(each) for each in waiting]})
+        rows = [to_builtins(proposal_row(each)) for each in waiting]
+        last = waiting[-1].id if is_more else None
+        output.document({"waiting": counts["waiting"], "proposals": rows, "next": last})
         return
-    for proposal in waiting:
-        _show(proposal)
-    left = counts["waiting"] - len(waiting)
+    for proposal, file in zip(waiting, files, strict=True):
+        _show(proposal, file)
     if not waiting:
         output.line("Nothing waits for you.")
-    elif left > 0:
-        output.line(f"… and {left:,} more: --limit {counts['waiting']}", to_stderr=True)
+    elif is_more:
+        output.line(f"{counts['waiting']:,} wait in all. More: --after {waiting[-1].id}", to_stderr=True)
 
 
 @review.command()
@@ -81,7 +86,7 @@ def approve(shared: Shared, numbers: Sequence[int], text: str | None, *, everyth
         raise click.UsageError("--text takes exactly one number.")
     with shared.open(team=True) as workspace:
         review_ = workspace.memory.review
-        chosen = _chosen(numbers, [each.id for each in review_.waiting(1000)] if everything else None)
+        chosen = _chosen(numbers, review_.all_waiting() if everything else None)
         decided = review_.approve(chosen, by="owner", text=text)
     _told(shared, decided)
 
@@ -101,32 +106,9 @@ def reject(shared: Shared, numbers: Sequence[int], *, everything: bool) -> None:
     owner_only(shared)
     with shared.open(team=True) as workspace:
         review_ = workspace.memory.review
-        chosen = _chosen(numbers, [each.id for each in review_.waiting(1000)] if everything else None)
+        chosen = _chosen(numbers, review_.all_waiting() if everything else None)
         decided = review_.reject(chosen, by="owner")
     _told(shared, decided)
-
-
-def to_json(proposal: Proposal) -> dict[str, Any]:
-    """Return a proposal as every surface shows it."""
-    return {
-        "id": proposal.id,
-        "at": proposal.at.isoformat(),
-        "agent": proposal.agent,
-        "actor": proposal.actor,
-        "action": proposal.action,
-        "why": proposal.why,
-        "reason": proposal.reason,
-        "store": proposal.store,
-        "path": proposal.path,
-        "section": proposal.section,
-        "old": proposal.old,
-        "new": proposal.new,
-        "trust": proposal.trust,
-        "session": proposal.session,
-        "evidence": list(proposal.evidence),
-        "state": proposal.state,
-        "decided_by": proposal.decided_by or None,
-    }
 
 
 def _chosen(numbers: Sequence[int], everything: Sequence[int] | None) -> Sequence[int]:
@@ -139,7 +121,7 @@ def _chosen(numbers: Sequence[int], everything: Sequence[int] | None) -> Sequenc
 
 def _told(shared: Shared, decided: Sequence[Proposal]) -> None:
     if shared.as_json:
-        output.document({"proposals": [to_json(each) for each in decided]})
+        output.document({"proposals": [to_builtins(proposal_row(each)) for each in decided]})
         return
     for each in decided:
         output.line(f"{each.id}  {each.state}  {output.printable(each.path)}")
@@ -147,8 +129,8 @@ def _told(shared: Shared, decided: Sequence[Proposal]) -> None:
         output.line("Nothing waits for you.")
 
 
-def _show(proposal: Proposal) -> None:
-    where = f"{proposal.path} > {proposal.section}" if proposal.section else proposal.path
+def _show(proposal: Proposal, file: str) -> None:
+    where = f"{file} > {proposal.section}" if proposal.section else file
     output.line(f"{proposal.id}.  {output.styled(output.printable(where), bold=True)}  {proposal.action}")
     source = f"from {proposal.trust}" + (f", session {proposal.session}" if proposal.session else "")
     output.line(output.styled(f"    {visible(proposal.reason)} ({visible(source)})", dim=True))

@@ -1,5 +1,10 @@
 """`carrel sweep`: do what waits in the queue."""
 
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
+
 import click
 from msgspec import to_builtins
 
@@ -15,7 +20,8 @@ from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 def sweep(shared: Shared, limit: int, model_name: str | None) -> None:
     r"""Do what waits in the queue: tasks that agents left for others, facts to be taken from sessions.
 
-    A job that fails is tried again later, and given up after five times. Run it from cron, or by hand.
+    A job that fails is tried again later, and given up after five times. Run it from cron, or by hand; when
+    it is stopped, what it was doing waits in the queue again. `carrel jobs list` shows what waits, and why.
 
     \b
     Examples:
@@ -25,7 +31,7 @@ def sweep(shared: Shared, limit: int, model_name: str | None) -> None:
     """
     if parse_scope(shared.scope) is Scope.SHARED:
         raise HiddenByScope("the queue")
-    with shared.open(team=True) as workspace:
+    with _stoppable(), shared.open(team=True) as workspace:
         swept = workspace.sweep(model=workspace.model(model_name) if model_name else None, limit=limit)
     output.warnings(swept.findings)
     if shared.as_json:
@@ -35,3 +41,21 @@ def sweep(shared: Shared, limit: int, model_name: str | None) -> None:
         f"{swept.done:,} done · {swept.failed:,} given up · {swept.retrying:,} to be tried again · "
         f"{swept.left:,} left"
     )
+
+
+@contextmanager
+def _stoppable() -> Generator[None]:
+    """Let a process be told to end as Ctrl-C does it: what it holds is let go of on the way out."""
+
+    def stop(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.getsignal(signal.SIGTERM)
+    if before is not signal.SIG_DFL:  # somebody knows better
+        yield
+        return
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

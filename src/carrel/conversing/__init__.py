@@ -6,6 +6,7 @@ from functools import cached_property, partial
 
 from msgspec.structs import replace
 
+from carrel import telemetry
 from carrel.context.inputs import Inputs
 from carrel.conversing import parts
 from carrel.conversing.learning import Learning
@@ -17,7 +18,7 @@ from carrel.memory.flush import PRIORITY
 from carrel.opening import Opened, Places, pick_agent
 from carrel.records import Payload
 from carrel.records.queue import Job
-from carrel.remembering import Memory, troubles
+from carrel.remembering import Memory
 from carrel.runtime.callbacks import Callbacks
 from carrel.runtime.caller import Caller
 from carrel.runtime.compact import KEPT_TOKENS, Compacted, Compactor, CoolDown, is_all_of
@@ -30,8 +31,10 @@ from carrel.runtime.model import Model, Spend
 from carrel.runtime.models import OFFLINE, pick_model
 from carrel.runtime.prices import FREE, price_of
 from carrel.runtime.record import Recording, Scribe, nothing
+from carrel.runtime.remember.troubles import troubles
 from carrel.runtime.spending import BackgroundStopped
 from carrel.runtime.sweep import Swept
+from carrel.runtime.traced import traced
 from carrel.searching import Searching
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
@@ -116,12 +119,13 @@ class Conversations:
         A name without a provider serves to count by; the offline model answers then.
         """
         given = self._shelf.config.settings.model
-        return pick_model(
+        model = pick_model(
             name or self._shelf.called_model(),
             base_url=given.base_url,
             key_variable=given.key_variable,
             environ=self._base.environ,
         )
+        return traced(model)
 
     def caller(self, session: str, scope: str, model: Model | None = None) -> Caller:
         """Return who prepares the calls of a session before this listener, for a model if that is known."""
@@ -146,9 +150,15 @@ class Conversations:
         return replace(recording, findings=(*recording.findings, *self._callbacks.after_turn(ended)))
 
     def tools(
-        self, session: str | None, scope: str, *, errands: Errands | None = None, model: Model | None = None
+        self,
+        session: str | None,
+        scope: str,
+        *,
+        errands: Errands | None = None,
+        model: Model | None = None,
+        unseen: bool = False,
     ) -> Registry:
-        """Return the tools of the agent before one listener."""
+        """Return the tools of the agent before one listener; `unseen` for a model that lives elsewhere."""
         delegation = self._delegation(session or "", scope, errands or Errands(), model)
         return parts.tools_of(
             self._shelf,
@@ -160,6 +170,7 @@ class Conversations:
             look=Looking(self._shelf, self._searching, session, parse_scope(scope)),
             others=delegation.tools(),
             keeper=lambda: self._memory().keeper,
+            unseen=unseen,
         )
 
     def turn(
@@ -206,12 +217,19 @@ class Conversations:
         self, events: AsyncGenerator[Event, None], session: str
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of a turn; what was said in it is searched when it is over, and nobody waits."""
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    yield event
-        finally:
-            self._searching().follow(session)
+        agent = self._shelf.agent.id
+        with telemetry.begun(
+            f"invoke_agent {agent}",
+            gen_ai__operation__name="invoke_agent",
+            gen_ai__agent__id=agent,
+            gen_ai__conversation__id=session,
+        ):
+            try:
+                async with aclosing(events):
+                    async for event in events:
+                        yield event
+            finally:
+                self._searching().follow(session)
 
     def compact(self, session: str, scope: str) -> Compacted:
         """Compact a session by rules; others than the owner may where all of it was said before them."""
@@ -219,6 +237,11 @@ class Conversations:
         if not is_all_of(self.sessions, session, parse_scope(scope)):
             raise HiddenByScope(f"session {session}")
         return self._compactor.compact(session)
+
+    def preview(self, session: str) -> Compacted:
+        """Return what compacting a session by rules would do, for its owner; nothing is written."""
+        self.sessions.row(session)
+        return self._compactor.preview(session)
 
     async def summarise(self, session: str, scope: str, model: Model | None) -> Compacted:
         """Compact a session by a model's summary, else by rules; others than the owner as above."""

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from carrel.errors import CarrelError
 from carrel.memory.extract import RECALL
-from carrel.memory.trust import OUTSIDE, trusts_of
+from carrel.memory.trust import OUTSIDE, owners_of, trusts_of
 from carrel.records import Records
 from carrel.records.recalls import RecallEvent
 from carrel.sessions.store import Sessions
@@ -16,6 +16,9 @@ _MOST_BEFORE = 500  # entries that a summary stands for
 _MOST_RECALLS = 500
 _TURN = 50
 _BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+UNSEEN = Entry(role="tool", name="unseen")
+"""What a model may have read that no log knows of: its turn is tainted."""
+
 _MEMORY = frozenset(("journal", "profile"))
 """The tiers of memory itself, into which nothing from outside comes unseen."""
 
@@ -62,6 +65,7 @@ def _is_outside(sessions: Sessions, event: RecallEvent, owners: Collection[str])
         entries = [each.entry for each in sessions.page(session, first=first, limit=most).entries]
     except CarrelError:  # it is gone: nobody can tell any more
         return True
+    owners = owners or owners_of(sessions, session, None)
     told = [place for place in range(event.line - first, len(entries)) if _is_in(entries[place], event.text)]
     return not told or any(_trusted(entries[: place + 1], owners) in OUTSIDE for place in told)
 

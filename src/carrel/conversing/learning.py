@@ -1,17 +1,21 @@
 """What an agent learns from its conversations: facts, what is saved before history shrinks, consolidation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from carrel.conversing import parts
 from carrel.errors import CarrelError
+from carrel.files import Unreadable
 from carrel.findings import Finding
 from carrel.memory.consolidate.consolidator import Consolidated
 from carrel.memory.flush import Flush
 from carrel.memory.keeping import Keeper
 from carrel.memory.pen import Author
+from carrel.records.facts import FactState
+from carrel.records.queue import State
 from carrel.remembering import Memory
 from carrel.runtime.consolidation import Consolidation
 from carrel.runtime.model import OFFLINE, Model
@@ -20,6 +24,24 @@ from carrel.runtime.remember import ACTOR, BadExtraction, Due, Learnt, Remember
 from carrel.sessions.places import valid_session
 from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
+
+
+class DueIn(Due, frozen=True, kw_only=True):
+    """Whether facts are to be taken from a session, else why not."""
+
+    session: str
+
+
+class MemoryStatus(Struct, frozen=True, kw_only=True):
+    """How memory is doing: what was learnt, what waits, and where facts are taken next."""
+
+    agent: str
+    enabled: bool
+    facts: Mapping[FactState, int]
+    waiting: int
+    jobs: Mapping[State, int]
+    sessions: tuple[DueIn, ...]
+    findings: tuple[Finding, ...]
 
 
 class Learning:
@@ -69,7 +91,7 @@ class Learning:
         self._due(session, number)
 
     def extract(self, session: str | None, model: Model | None, *, anew: bool = False) -> Learnt:
-        """Take facts from what is new in a session, else in those that were used last, now.
+        """Take facts from what is new in a session, else in all of them, now.
 
         With `anew`, from all that was said there; what is known is not written again.
         """
@@ -77,12 +99,11 @@ class Learning:
         if session is not None:
             self._sessions.row(valid_session(session))
             return self.remember.extract(session, model, anew=anew)
-        rows, _ = self._sessions.rows(limit=parts.LOOKED_OVER)
-        learnt, failed = Learnt(), list[BadExtraction]()
-        for row in reversed(rows):
+        learnt, failed = Learnt(), list[CarrelError]()
+        for row in reversed(self._sessions.rows()[0]):
             try:
                 learnt += self.remember.extract(row.id, model, anew=anew)
-            except BadExtraction as error:  # the next session may be answered better
+            except (BadExtraction, Unreadable) as error:  # the next session may be answered better
                 failed.append(error)
         if failed and not learnt.turns:
             raise failed[0]
@@ -95,9 +116,31 @@ class Learning:
         model = self._shelf.called_model() or OFFLINE
         return {row.id: self.remember.outlook(row.id, model=model) for row in rows}
 
+    def status(self) -> MemoryStatus:
+        """Return how memory is doing."""
+        records, agent = self._shelf.records, self._shelf.agent
+        return MemoryStatus(
+            agent=agent.id,
+            enabled=agent.memory_enabled,
+            facts=records.facts.counts(agent.id),
+            waiting=records.proposals.counts()["waiting"],
+            jobs=records.queue.counts(),
+            sessions=tuple(DueIn(session=name, **asdict(due)) for name, due in self.outlook().items()),
+            findings=self._memory().findings(),
+        )
+
     def consolidate(self, model: Model | None, *, dry_run: bool = False) -> Consolidated:
         """Take what is new in the journal into MEMORY.md, now."""
         return self.consolidation.run(self._model() if model is None else model, dry_run=dry_run)
+
+    def session_ended(self) -> bool:
+        """Let the journal be consolidated after a session, where that is wanted; tell whether it will be."""
+        if not self._shelf.config.settings.consolidation.automatic:
+            return False
+        try:
+            return self.consolidation.put(self._shelf.config.clock.now()) is not None
+        except CarrelError:  # what is wrong is told by whoever consolidates
+            return False
 
     def catch_up(self) -> tuple[Finding, ...]:
         """Write what could not be written before; what cannot be yet stays planned, and it is told why."""

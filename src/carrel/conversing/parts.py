@@ -6,14 +6,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from carrel.conversing.heard import heard_in, recalled_in
-from carrel.dreaming import target_of
+from carrel.conversing.heard import UNSEEN, heard_in, recalled_in
 from carrel.errors import CarrelError
 from carrel.files import FileStore
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
 from carrel.findings import Finding
 from carrel.memory.consolidate.consolidator import Consolidator
+from carrel.memory.dream.files import target_of
 from carrel.memory.keeping import Keeper
 from carrel.opening import Opened, Places, open_files, time_zone
 from carrel.records import Records
@@ -137,9 +137,14 @@ def tools_of(
     model: str | None = None,
     others: tuple[Tool, ...] = (),
     keeper: Callable[[], Keeper] | None = None,
+    unseen: bool = False,
 ) -> Registry:
-    """Return the tools of a workspace's agent before one listener, and `others` beside them."""
+    """Return the tools of a workspace's agent before one listener, and `others` beside them.
+
+    A model that lives elsewhere has read what is `unseen` here: what it writes is as after a page of the web.
+    """
     owners = _owners(shelf)
+    beyond = (UNSEEN,) if unseen else ()
     return Toolbox(
         ground=shelf.assembler.ground,
         files=shelf.files,
@@ -153,7 +158,11 @@ def tools_of(
         others=others,
         page=_share(shelf, model) * _CHARACTERS,
         look=look,
-        heard=lambda: (*recalled_in(sessions, records(), session, owners), *heard_in(sessions, session)),
+        heard=lambda: (
+            *recalled_in(sessions, records(), session, owners),
+            *heard_in(sessions, session),
+            *beyond,
+        ),
         keeper=keeper,
     ).registry()
 

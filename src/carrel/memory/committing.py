@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import takewhile
 
+from msgspec import Struct
+
 from carrel.files import FileStore, show
 from carrel.files.history import Commits
 from carrel.memory.splice import applied, digest_of, reverted
@@ -21,8 +23,15 @@ Sides = tuple[bytes | None, bytes | None]
 """A file before and after a change."""
 
 
+class Version(Struct, frozen=True):
+    """A file as it was at some time, none where there was none, and its digest."""
+
+    data: bytes | None
+    digest: str | None
+
+
 def commit_pending(
-    path: str, *, changes: Changes, files: FileStore, commits: Commits, written: bytes | None = None
+    path: str, *, changes: Changes, files: FileStore, commits: Commits, written: Version | None = None
 ) -> dict[int, str]:
     """Commit what was done to a file and is in no commit yet; return which commit holds which change.
 
@@ -32,7 +41,7 @@ def commit_pending(
     pending = in_order(list(takewhile(lambda change: change.state != "begun", reversed(found))))
     if not pending:
         return {}
-    now = written if digest_of(written) == pending[-1].after else _read(files, path)
+    now = written if written and written.digest == pending[-1].after else _read(files, path)
     place = _place_of(files, path)
     sides = sides_of(pending, now=now, head=lambda: commits.content(place))
     kept: dict[int, str] = {}
@@ -51,7 +60,7 @@ def commit_pending(
     is_quiet = len(pending) == len(found)  # else whoever is writing commits these with their own
     if held and is_quiet:
         last = held[-1]
-        commit = commits.commit(place, now, before=now, message=message_of(last), at=last.at)
+        commit = commits.commit(place, now.data, before=now.data, message=message_of(last), at=last.at)
         kept |= _keep(changes, held, commit)
     if len(found) == _MOST and pending[0].id in kept:
         _keep_older(changes, pending[0], kept[pending[0].id])
@@ -84,16 +93,18 @@ def in_order(changes: Sequence[Change]) -> list[Change]:
 
 
 def sides_of(
-    pending: Sequence[Change], *, now: bytes | None, head: Callable[[], bytes | None]
+    pending: Sequence[Change], *, now: Version, head: Callable[[], bytes | None]
 ) -> dict[int, Sides]:
     """Return the file before and after each change, as far as that can be known for sure."""
     found: dict[int, Sides] = {}
-    data = now
+    data, digest = now.data, now.digest
     for change in reversed(pending):
-        if digest_of(data) != change.after:
+        if digest != change.after:
             break
         found[change.id] = reverted(change, data), data
         data = found[change.id][0]
+        if len(found) < len(pending):
+            digest = digest_of(data)
     if len(found) == len(pending):
         return found
     data = head()
@@ -119,9 +130,9 @@ def _line(text: str) -> str:
     return show(" ".join(text.split()))
 
 
-def _read(files: FileStore, path: str) -> bytes | None:
+def _read(files: FileStore, path: str) -> Version:
     content = files.read(path)
-    return content.data if content else None
+    return Version(content.data, content.digest) if content else Version(None, None)
 
 
 def _place_of(files: FileStore, path: str) -> str:

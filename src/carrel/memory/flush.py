@@ -19,7 +19,6 @@ from carrel.memory.keeping import Keeper
 from carrel.memory.pen import Author
 from carrel.records import Records
 from carrel.records.facts import Fact
-from carrel.screen import secrets
 from carrel.sessions.message import Message
 from carrel.sessions.placed import Placed
 from carrel.sessions.store import Sessions
@@ -111,7 +110,11 @@ class Flush(Struct, frozen=True, kw_only=True):
     def _save(self, fact: Fact) -> None:
         """Put what the owner said into the journal; the keeper decides about all else, and lets it wait."""
         keeper, author = self.keeper(), self._author(fact.session)
-        if secrets.find(fact.text) or self._is_gone(fact):
+        if self._is_gone(fact):
+            return
+        fact = keeper.screened(fact)
+        if fact.state == "refused":
+            keeper.keep([fact], author)  # which keeps account of it, and nothing else
             return
         if fact.trust != "owner" or fact.reason:
             keeper.keep([fact], author)

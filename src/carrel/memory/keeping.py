@@ -34,10 +34,12 @@ from carrel.memory.written import (
 from carrel.records import Records
 from carrel.records.changes import Change
 from carrel.records.facts import Fact, Store
-from carrel.screen import secrets
+from carrel.screen import personal, secrets
+from carrel.screen.policy import Screen
 from carrel.workspace.layout import Layout
 
 _REDACTED = "[REDACTED:"
+_OF_PERSONS = tuple(f"{_REDACTED}{kind.upper()}]" for kind in personal.KINDS if kind not in secrets.KINDS)
 _PAGE = 100
 _MOST_CHANGES = 50
 _OWNERS_SHARE = 4  # of what is known, a part for what the owner wrote
@@ -145,15 +147,30 @@ class Keeper(Struct, frozen=True, kw_only=True):
         own = lines_about(texts, facts, agent, about, limit=most, at=self.clock.now())
         return [*found[: limit - len(own)], *own]
 
+    def screened(self, fact: Fact) -> Fact:
+        """Return a fact as it may be kept; one that may not be is refused, with marks.
+
+        What is left of a statement without its secret says nothing, so that it is refused however secrets
+        are to be written. Personal data becomes a mark, where that is the owner's wish.
+        """
+        screen = self.pen.screen
+        told = f"{fact.subject}\n{fact.text}\n{fact.line}"
+        without = Screen(secrets=screen.secrets, personal="allow").of(told).text
+        is_secret = screen.secrets != "allow" and _has_secret(without)
+        marked = Screen(secrets="allow", personal=screen.personal).of(without)
+        if not is_secret and not marked.found:
+            return fact
+        subject, text, line = marked.text.split("\n", 2)
+        clean = replace(fact, subject=subject, text=text, key=key_of(text), line=line)
+        # A page that is called by a mark would be everybody's.
+        if not is_secret and not marked.blocked and subject == fact.subject:
+            return clean
+        reason = fact.reason if fact.state == "refused" else "secret" if is_secret else "personal"
+        return replace(clean, line="", state="refused", reason=reason)
+
     def _draft(self, fact: Fact, adopted: Mapping[str, Fact]) -> Fact:
         """Return a fact as it would be written, with its place; one that may not be written is refused."""
-        fact = replace(fact, text=normalise(fact.text), key=key_of(fact.text))
-        screened = secrets.redact(f"{fact.subject}\n{fact.text}\n{fact.line}").text
-        if _REDACTED in screened:
-            subject, text, _ = screened.split("\n", 2)
-            reason = fact.reason if fact.state == "refused" else "secret"
-            clean = replace(fact, subject=subject, text=text, key=key_of(text), line="")
-            return replace(clean, state="refused", reason=reason)
+        fact = self.screened(replace(fact, text=normalise(fact.text), key=key_of(fact.text)))
         if fact.state == "refused":
             return replace(fact, line="")
         if not any(c.isalnum() for c in fact.text):
@@ -304,6 +321,13 @@ class Keeper(Struct, frozen=True, kw_only=True):
             records = self.records()
             with records.transaction():
                 records.facts.update(replace(records.facts.get(fact.id), line=line))
+
+
+def _has_secret(text: str) -> bool:
+    """Tell whether a text has the mark of a secret; one of personal data is none."""
+    for mark in _OF_PERSONS:
+        text = text.replace(mark, "")
+    return _REDACTED in text
 
 
 def _superseding(author: Author) -> Author:

@@ -132,6 +132,11 @@ class Namespaces(Struct, frozen=True, kw_only=True):
         except UnicodeDecodeError:
             raise Unreadable(path, "not_utf8") from None
 
+    def title(self, path: str) -> str | None:
+        """Return the title of the namespace that has this file, none where there is no such file yet."""
+        row = self._row(path)
+        return row.title if row else None
+
     def list(self) -> list[NamespaceRow]:
         """Return every namespace, sorted by title and then by key."""
         paths = [entry.path for entry in self.files.list("") if entry.path.endswith(SUFFIX)]

@@ -47,9 +47,12 @@ class Notebook(Struct, frozen=True, kw_only=True):
         """Return a section with what is nested in it."""
         return markdown.read(self.text, section)
 
-    def append(self, section: str, text: str, author: Author | None = None) -> Change | None:
+    def append(
+        self, section: str, text: str, author: Author | None = None, *, expect: str | None = None
+    ) -> Change | None:
         """Add to the end of a section, which is made where it is missing."""
-        return self._edit("append", lambda now: markdown.append(now, section, text), author)
+        edit = _over(section, expect, lambda now: markdown.append(now, section, text))
+        return self._edit("append", edit, author)
 
     def replace(
         self, section: str, text: str, *, expect: str | None = None, author: Author | None = None
@@ -61,25 +64,22 @@ class Notebook(Struct, frozen=True, kw_only=True):
         if expect is None:
             expect = digest_of(_read(self._text() or "", section))
 
-        def edit(now: str) -> str:
-            theirs = _read(now, section)
-            if digest_of(theirs) != expect:
-                raise SectionConflict(section, mine=text, theirs=theirs or "")
-            return markdown.replace(now, section, text)
-
+        edit = _over(section, expect, lambda now: markdown.replace(now, section, text), mine=text)
         try:
             return self._edit("replace", edit, author)
         except SectionConflict as conflict:
             self.keep_mine(conflict, self.path)
             raise
 
-    def rename(self, section: str, heading: str) -> Change | None:
+    def rename(self, section: str, heading: str, *, expect: str | None = None) -> Change | None:
         """Give a section another heading."""
-        return self._edit("rename", lambda now: markdown.rename(now, section, heading), None)
+        edit = _over(section, expect, lambda now: markdown.rename(now, section, heading))
+        return self._edit("rename", edit, None)
 
-    def move(self, section: str, after: str) -> Change | None:
+    def move(self, section: str, after: str, *, expect: str | None = None) -> Change | None:
         """Put a section, with what is nested in it, behind another one; "": first."""
-        return self._edit("move", lambda now: markdown.move(now, section, after), None)
+        edit = _over(section, expect, lambda now: markdown.move(now, section, after))
+        return self._edit("move", edit, None)
 
     def _text(self) -> str | None:
         content = self.files.read(self.path)
@@ -109,3 +109,16 @@ def _read(text: str, section: str) -> str | None:
         return markdown.read(text, section)
     except SectionNotFound:
         return None
+
+
+def _over(
+    section: str, expect: str | None, edit: Callable[[str], str], mine: str = ""
+) -> Callable[[str], str]:
+    """Let an edit happen only over the version of a section that has this digest, where one is given."""
+
+    def checked(now: str) -> str:
+        if expect is not None and digest_of(theirs := _read(now, section)) != expect:
+            raise SectionConflict(section, mine=mine, theirs=theirs or "")
+        return edit(now)
+
+    return checked

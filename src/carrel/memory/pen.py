@@ -17,12 +17,13 @@ from carrel.errors import CarrelError, Unavailable, UsageError
 from carrel.files import READ_LIMIT, Content, FileStore, Stale, Unreadable, show
 from carrel.files.history import History
 from carrel.findings import Finding
-from carrel.memory.committing import commit_pending
+from carrel.memory.committing import Version, commit_pending
 from carrel.memory.recovery import settle_unfinished, was_made
-from carrel.memory.splice import digest_of, splice_of
+from carrel.memory.splice import digest_of, same_around, splice_of
 from carrel.memory.undo import UndoConflict, effects, taken_back
 from carrel.records.changes import Change, Changes, UnknownChange
 from carrel.records.facts import Store
+from carrel.screen.policy import BlockedByPrivacy, Screen
 
 _ATTEMPTS = 200
 """How often an edit is made again on what somebody else wrote: each time somebody got further."""
@@ -68,15 +69,27 @@ class Pen:
         clock: Clock,
         history: Callable[[], History | None] = lambda: None,
         written: Callable[[Store, str], object] = lambda _store, _path: None,
+        screen: Screen | None = None,
+        redacted: Callable[[str, Sequence[str]], object] = lambda _path, _kinds: None,
     ) -> None:
         self._stores = stores
         self._changes = changes
         self._clock = clock
         self._history = history
         self._written = written
+        self._screen = screen or Screen()
+        self._redacted = redacted
+
+    @property
+    def screen(self) -> Screen:
+        """What is done with secrets and personal data before they are written."""
+        return self._screen
 
     def edit(self, store: Store, path: str, edit: Edit, author: Author) -> Change | None:
-        """Edit a file's text, or again what others made of it meanwhile; none where nothing changes."""
+        """Edit a file's text, or again what others made of it meanwhile; none where nothing changes.
+
+        What is new in it is screened: BlockedByPrivacy where it may not be written.
+        """
         files = self._stores[store]
 
         def attempt() -> Change | None:
@@ -85,6 +98,9 @@ class Pen:
             new = edit(text)
             if new is None or new == text:
                 return None
+            new = self._screened(path, text or "", new)
+            if new == text:
+                return None
             return self._replace(store, path, content, _encoded(path, new), author)
 
         return _persistently(attempt)
@@ -92,7 +108,7 @@ class Pen:
     def append(self, store: Store, path: str, line: str, author: Author) -> Change | None:
         """Add a line at the end of a file; none where the same line stands in it already."""
         files = self._stores[store]
-        added = _encoded(path, " ".join(line.splitlines()))
+        added = _encoded(path, self._screened(path, "", " ".join(line.splitlines())))
 
         def attempt() -> Change | None:
             content = files.read(path)
@@ -107,6 +123,15 @@ class Pen:
             return self._make(self._change(store, path, content, new, author), put, new)
 
         return _persistently(attempt)
+
+    def put(
+        self, store: Store, path: str, data: bytes | None, author: Author, *, expect: Content | None
+    ) -> Change:
+        """Write bytes as they are, none to remove the file; Stale where it is no longer as expected.
+
+        For what only moves: nothing of it is looked at or marked.
+        """
+        return self._replace(store, path, expect, data, author)
 
     def undo(self, changes: Sequence[Change], author: Author) -> list[Change]:
         """Take changes back, the newest first, and return the changes that did it.
@@ -139,6 +164,16 @@ class Pen:
             return ()
         self._commit(history, paths)
         return history.findings()
+
+    def _screened(self, path: str, old: str, new: str) -> str:
+        start, end = same_around(old, new)
+        screened = self._screen.between(old[start : len(old) - end], new[start : len(new) - end])
+        if screened.blocked:
+            raise BlockedByPrivacy(screened.found)
+        if not screened.found:
+            return new
+        self._redacted(path, screened.found)
+        return new[:start] + screened.text + new[len(new) - end :]
 
     def _take_back(self, change: Change, author: Author) -> Change | None:
         content = self._stores[change.store].read(change.path)
@@ -204,7 +239,7 @@ class Pen:
         if change.store == "workspace" and (history := self._history()) is not None:
             with suppress(Unavailable):
                 waiting = _oldest_first(islice(self._uncommitted(), _BACKLOG))
-                held = self._commit(history, waiting | {change.path: new})
+                held = self._commit(history, waiting | {change.path: Version(new, change.after)})
                 change = replace(change, commit=held.get(change.id, ""))
         return change
 
@@ -243,7 +278,7 @@ class Pen:
             yield from (change.path for change in page)
             before = page[-1].id
 
-    def _commit(self, history: History, paths: Mapping[str, bytes | None]) -> dict[int, str]:
+    def _commit(self, history: History, paths: Mapping[str, Version | None]) -> dict[int, str]:
         """Commit what was done to these files; what is in the way of that is the history's to tell."""
         held: dict[int, str] = {}
         files, changes = self._stores["workspace"], self._changes()
@@ -258,7 +293,7 @@ class Pen:
         return held
 
 
-def _oldest_first(paths: Iterable[str]) -> dict[str, bytes | None]:
+def _oldest_first(paths: Iterable[str]) -> dict[str, Version | None]:
     return dict.fromkeys(reversed(list(paths)))
 
 

@@ -28,7 +28,6 @@ from carrel.records import Records
 from carrel.records.changes import Change
 from carrel.records.facts import Fact, Facts, FactState
 from carrel.records.proposals import AlreadyDecided, Proposal
-from carrel.screen.secrets import redact
 from carrel.sessions.store import Sessions
 
 MOST_EVIDENCE = 20
@@ -41,8 +40,8 @@ _MOST_LINES = 1_000
 _OF_FACTS = ("add", "supersede")
 _OVER_LINES = ("replace", "write")
 
-Said = Callable[[Proposal], Mapping[str, str]]
-"""Returns the messages that a proposal names as its evidence, by their ids; one that is gone is left out."""
+Said = Callable[[Proposal | Fact], Mapping[str, str]]
+"""Returns the messages that a proposal or a fact names as its evidence; one that is gone is left out."""
 
 
 class TextForMany(UsageError):
@@ -57,13 +56,13 @@ class TextForMany(UsageError):
 
 
 class SecretInText(Refused):
-    """The words that were to be written instead hold a secret; nothing was written."""
+    """The words that were to be written instead hold what is kept out of memory; nothing was written."""
 
     code = "secret_in_text"
 
     def __init__(self, kinds: Sequence[str]) -> None:
         super().__init__(
-            f"The text holds a secret: {', '.join(kinds)}.",
+            f"The text holds what is kept out of memory: {', '.join(kinds)}.",
             hint="Leave it out; memory is read by models and kept in history.",
         )
 
@@ -92,7 +91,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     evidence: Mapping[str, str] = {}
 
 
-def nothing_said(_: Proposal) -> Mapping[str, str]:
+def nothing_said(_: Proposal | Fact) -> Mapping[str, str]:
     """Return no messages: for those who show none."""
     return {}
 
@@ -109,6 +108,13 @@ class Review(Struct, frozen=True, kw_only=True):
     def waiting(self, limit: int = _PAGE, after: int = 0) -> list[Proposal]:
         """Return what waits in the order it was proposed, beginning after one of them."""
         return self.records().proposals.list(limit=limit, after=after)
+
+    def all_waiting(self) -> list[int]:
+        """Return the numbers of all that wait, however many there are."""
+        found: list[int] = []
+        while page := self.waiting(after=found[-1] if found else 0):
+            found += [proposal.id for proposal in page]
+        return found
 
     def show(self, number: int) -> Shown:
         """Return a proposal with what it would change and what it came from."""
@@ -132,7 +138,7 @@ class Review(Struct, frozen=True, kw_only=True):
         given = [self.records().proposals.get(number) for number in dict.fromkeys(numbers)]
         if text is not None and len(given) != 1:
             raise TextForMany
-        if text is not None and (kinds := redact(text).kinds):
+        if text is not None and (kinds := self.pen.screen.of(text).found):
             raise SecretInText(kinds)
         decided: list[Proposal] = []
         problems: list[CarrelError] = []
@@ -266,12 +272,12 @@ def _supersede_gone(records: Records, proposal: Proposal) -> None:
 
 
 def said_in(sessions: Callable[[str], Sessions | None]) -> Said:
-    """Return who looks evidence up in the sessions of the agent that a proposal is about."""
+    """Return who looks evidence up in the sessions of the agent that a proposal or a fact is of."""
 
-    def said(proposal: Proposal) -> Mapping[str, str]:
-        own = sessions(proposal.agent)
-        ids = proposal.evidence[:MOST_EVIDENCE] if own else ()
-        texts = ((message, _text_of(own, proposal.session, message)) for message in ids if own)
+    def said(of: Proposal | Fact) -> Mapping[str, str]:
+        own = sessions(of.agent)
+        ids = of.evidence[:MOST_EVIDENCE] if own else ()
+        texts = ((message, _text_of(own, of.session, message)) for message in ids if own)
         return {message: text for message, text in texts if text is not None}
 
     return said

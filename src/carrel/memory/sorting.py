@@ -18,7 +18,7 @@ from carrel.memory.words import content_stems
 from carrel.memory.written import sense_of
 from carrel.records import Records
 from carrel.records.facts import Fact, FactState, Store, is_buried
-from carrel.records.proposals import Proposal, ProposalAction
+from carrel.records.proposals import MOST_WAITING, Proposal, ProposalAction
 
 OWNER = "owner"
 """Who needs nobody's approval."""
@@ -28,6 +28,9 @@ OWNER_TEXT = "owner_text"
 
 REJECTED = "rejected"
 """The reason of a fact that its owner did not want."""
+
+CROWDED_OUT = "too_many_waiting"
+"""The reason of a fact that would have had to wait where nobody could look through what waits."""
 
 WHYS = {
     "external_source": "It comes from a tool, another agent or somebody else than you.",
@@ -77,7 +80,7 @@ class Sorting(Struct, frozen=True, kw_only=True):
         """Decide about one fact, and keep what was decided; a retry changes nothing."""
         before = self._get(fact.id)
         before = before and self._as_it_stands(before, fact)
-        if before is not None and not (self._is_owner and _is_gone(before)):
+        if before is not None and not (self._is_owner and _is_gone(before)) and not _is_crowded_out(before):
             return Sorted(before, None, before)
         if fact.state == "refused":
             self._keep(fact, before)
@@ -116,6 +119,10 @@ class Sorting(Struct, frozen=True, kw_only=True):
         return Sorted(planned, "planned")
 
     def _proposed(self, fact: Fact, replaced: Fact | None, why: str, before: Fact | None) -> Sorted:
+        if self.records.proposals.counts()["waiting"] >= MOST_WAITING:
+            refused = replace(fact, state="refused", reason=CROWDED_OUT)
+            self._keep(refused, before)
+            return Sorted(refused, "refused")
         waiting = replace(fact, state="waiting", reason=why)
         self._adopt(replaced)
         self._keep(waiting, before)
@@ -242,6 +249,11 @@ def _is_reworded(gone: Fact, fact: Fact, words: AbstractSet[str]) -> bool:
         return False
     own = content_stems(gone.text)
     return not is_buried(gone.key) and bool(own) and len(own & words) * 2 >= len(own)
+
+
+def _is_crowded_out(fact: Fact) -> bool:
+    """Tell whether a fact may be proposed when it is learnt once more."""
+    return fact.state == "refused" and fact.reason == CROWDED_OUT
 
 
 def _is_gone(fact: Fact) -> bool:

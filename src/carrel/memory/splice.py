@@ -47,7 +47,7 @@ def lines_of(data: bytes) -> list[bytes]:
 def splice_of(old: bytes | None, new: bytes | None) -> Splice:
     """Return what became of a file: whole lines, with a little of what stands around them."""
     if old is None or new is None:
-        return Splice(0, old or b"", new or b"")
+        return Splice(0, old or b"", new or b"", 1)
     start = _common(min(len(old), len(new)), lambda a, b: old[a:b] == new[a:b])
     o, n = len(old), len(new)
     end = _common(min(o, n) - start, lambda a, b: old[o - b : o - a] == new[n - b : n - a])
@@ -57,7 +57,17 @@ def splice_of(old: bytes | None, new: bytes | None) -> Splice:
         end = o - feed - 1 if feed >= 0 else 0
     start = _above(old, start)
     end = o - _below(old, o - end)
-    return Splice(start, old[start : o - end], new[start : n - end])
+    return Splice(start, old[start : o - end], new[start : n - end], old.count(b"\n", 0, start) + 1)
+
+
+def same_around(old: str, new: str) -> tuple[int, int]:
+    """Return how much of two texts is the same at their beginning and at their end, in whole lines."""
+    o, n = len(old), len(new)
+    start = _common(min(o, n), lambda a, b: old[a:b] == new[a:b])
+    start = old.rfind("\n", 0, start) + 1
+    end = _common(min(o, n) - start, lambda a, b: old[o - b : o - a] == new[n - b : n - a])
+    feed = old.find("\n", o - end) if end else -1
+    return start, o - feed - 1 if feed >= 0 else 0
 
 
 def applied(change: Change, data: bytes | None) -> bytes | None:
@@ -65,8 +75,7 @@ def applied(change: Change, data: bytes | None) -> bytes | None:
     if change.after is None:
         return None
     start, old, new = change.splice.start, change.splice.old, change.splice.new
-    data = data or b""
-    return data[:start] + new + data[start + len(old) :]
+    return _with(data or b"", start, len(old), new)
 
 
 def reverted(change: Change, data: bytes | None) -> bytes | None:
@@ -74,8 +83,7 @@ def reverted(change: Change, data: bytes | None) -> bytes | None:
     if change.before is None:
         return None
     start, old, new = change.splice.start, change.splice.old, change.splice.new
-    data = data or b""
-    return data[:start] + old + data[start + len(new) :]
+    return _with(data or b"", start, len(new), old)
 
 
 def hunks_of(splice: Splice) -> Iterator[Hunk]:
@@ -97,7 +105,7 @@ def hunks_of(splice: Splice) -> Iterator[Hunk]:
 def diff(change: Change) -> str:
     """Return a change as people read one: `-` was there, `+` is there now, and up to three lines around.
 
-    Lines have their numbers where the splice begins with the file; elsewhere the number of a byte says where.
+    Lines have their numbers; the number of a byte says where in a change that an older Carrel made.
     """
     name = show(change.path)
     told = [
@@ -121,11 +129,18 @@ def diff(change: Change) -> str:
     return "\n".join(told) + "\n"
 
 
+def _with(data: bytes, start: int, size: int, part: bytes) -> bytes:
+    """Return a text with another part in it; what stands around that is copied once, since it may be long."""
+    around = memoryview(data)
+    return b"".join((around[:start], part, around[start + size :]))
+
+
 def _place(splice: Splice, new: Sequence[bytes], begin: tuple[int, int], sizes: tuple[int, int]) -> str:
-    if splice.start:
+    first = splice.line or (0 if splice.start else 1)
+    if not first:
         return f"@@ byte {splice.start + sum(map(len, new[: begin[1]])) + 1} @@"
     # As everywhere, no lines at all are said to be behind the line before them.
-    old, new_line = (at + (1 if size else 0) for at, size in zip(begin, sizes, strict=True))
+    old, new_line = (first + at - (0 if size else 1) for at, size in zip(begin, sizes, strict=True))
     return f"@@ -{old},{sizes[0]} +{new_line},{sizes[1]} @@"
 
 

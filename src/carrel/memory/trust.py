@@ -10,18 +10,39 @@ from typing import get_args
 from carrel.memory.support import supports
 from carrel.records.facts import Trust
 from carrel.screen.injection import suspicious
+from carrel.sessions.store import Sessions
 from carrel.sessions.transcript import Entry
 from carrel.workspace.scope import Scope
 
 AGENT = "agent"
 """The source of what another agent says in a session."""
 
+MCP = "mcp"
+"""The source of what a client records that speaks for others: who said it, and after what, nobody saw."""
+
 OUTSIDE: frozenset[Trust] = frozenset(("tool", "external"))
 """Where a fact may come from that its owner has to approve."""
 
 _OWNERS_RIGHT = frozenset(("standing_order", "delayed_trigger"))  # `When I say ship it, run the checklist`
 _MAIN = ("", Scope.MAIN)  # what does not say was the owner's alone
+_FIRST = 20
 _ORDER: tuple[Trust, ...] = get_args(Trust)
+
+
+def owners_of(sessions: Sessions, session: str, user: str | None) -> tuple[str, ...]:
+    """Return the ids of the owner as a sender in a session: as the settings say, else whoever spoke first.
+
+    In main scope the owner is alone, so that whoever began is the owner, and who comes later is not. Where
+    somebody speaks without an id, that is the owner, and nobody else.
+    """
+    if user:
+        return (user,)
+    first = [
+        entry.sender_id or ""
+        for entry in (placed.entry for placed in sessions.page(session, limit=_FIRST).entries)
+        if entry.role == "user" and entry.scope in _MAIN and entry.source_plugin != AGENT
+    ]
+    return tuple(first[:1]) if first and all(first) else ()
 
 
 def trust_of(entries: Sequence[Entry], index: int, owners: Collection[str] = ()) -> Trust:
@@ -68,7 +89,7 @@ def is_suspect(text: str, trust: Trust) -> bool:
 
 def _own(entry: Entry, owners: Collection[str]) -> Trust:
     """Return how far a message may be trusted by itself."""
-    is_main = entry.scope in _MAIN
+    is_main = entry.scope in _MAIN and entry.source_plugin != MCP
     if entry.role == "user":
         is_own = not entry.sender_id or entry.sender_id in owners
         return "owner" if is_main and is_own and entry.source_plugin != AGENT else "external"

@@ -12,6 +12,7 @@ from carrel.files import show
 from carrel.memory.splice import CONTEXT_LINES, Hunk, digest_of, hunks_of, lines_of, reverted
 from carrel.records.changes import Change, Changes, ChangeState
 
+_NEAREST = 1 << (CONTEXT_LINES - 1)
 _MOST_PIECES = 1_000
 _MOST_PLACES = 1_000
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
@@ -34,7 +35,8 @@ class UndoConflict(Conflict):
     def __init__(self, change: Change, why: str) -> None:
         super().__init__(
             f"Change {change.id} of {show(change.path)} cannot be taken back: {why}.",
-            hint=f"carrel memory diff {change.id} shows it; edit the file by hand.",
+            hint=f"carrel memory diff {change.id} shows it; edit the file by hand. "
+            "carrel memory undo --change N takes back another one.",
         )
         self.change = change
         self.path = change.path
@@ -140,13 +142,19 @@ def _likeliest(change: Change, hunk: Hunk, text: _Text, places: list[int], why: 
 
 
 def _alike(hunk: Hunk, lines: list[bytes], place: int) -> int:
-    """Return how many lines around this place are as around the piece; an end of the file is one."""
+    """Return how much the lines around this place are as around the piece; the nearer count for more."""
     end = place + len(hunk.new)
     above = lines[max(0, place - CONTEXT_LINES) : place][::-1]
     below = lines[end : end + CONTEXT_LINES]
-    same = sum(a == b for a, b in zip(hunk.above, above, strict=False))
-    same += sum(a == b for a, b in zip(hunk.below, below, strict=False))
-    return same + (not hunk.above and not above) + (not hunk.below and not below)
+    return _same(hunk.above, above) + _same(hunk.below, below)
+
+
+def _same(around: Sequence[bytes], lines: Sequence[bytes]) -> int:
+    """Weigh the lines that are the same, the nearest as much as all others; so much is an end of the file."""
+    if not around and not lines:
+        return _NEAREST
+    pairs = enumerate(zip(around, lines, strict=False))
+    return sum(_NEAREST >> number for number, (one, other) in pairs if one == other)
 
 
 def _is_parted(around: Sequence[bytes], lines: Sequence[bytes]) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # most commands look at the layout and at what is frozen, and
     from carrel.records.changes import Changes
     from carrel.records.dreams import Dreams
     from carrel.records.facts import Facts
+    from carrel.records.keys import Keys
     from carrel.records.proposals import Proposals
     from carrel.records.queue import Queue
     from carrel.records.recalls import Recalls
@@ -62,6 +63,11 @@ class Records(Protocol):
         """What was promoted by recall."""
         ...
 
+    @property
+    def keys(self) -> "Keys":
+        """Who may come in by HTTP."""
+        ...
+
     def transaction(self) -> AbstractContextManager[None]:
         """Keep all that this thread writes inside to these records and their parts, or none of it.
 
@@ -104,6 +110,10 @@ class Records(Protocol):
 
         Return how many of both there were.
         """
+        ...
+
+    def scrub(self) -> bool:
+        """Leave no byte on the disk of what was removed; tell whether that could be done at once."""
         ...
 
     def close(self) -> None:

@@ -26,11 +26,15 @@ PAGE_BYTES = 4 * SPLICE_BYTES
 
 
 class Splice(Struct, frozen=True):
-    """The bytes of one file that changed: from `start` on, `old` became `new`; the rest is the same."""
+    """The bytes of one file that changed: from `start` on, `old` became `new`; the rest is the same.
+
+    `line` is the number of the line there, from 1; 0 where nobody counted.
+    """
 
     start: int
     old: bytes
     new: bytes
+    line: int = 0
 
     @property
     def is_purged(self) -> bool:

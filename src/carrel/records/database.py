@@ -116,6 +116,15 @@ class Database:
             finally:
                 self._depth -= 1
 
+    def scrub(self) -> bool:
+        """Write the file anew, so that no byte of what was removed is left; tell whether all of it was done.
+
+        Where others read it, a part of its log stays until they are done.
+        """
+        self.rows("PRAGMA temp_store = MEMORY")  # no copy of it may be left elsewhere
+        self.rows("VACUUM")
+        return not self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
+
     def close(self) -> None:
         """Close the connection; nothing is lost, every commit is already in the file."""
         if self._process == os.getpid():

@@ -16,6 +16,9 @@ Verdict = Literal["approved", "rejected"]
 TEXT_CHARACTERS = 1_000_000
 """What `old` and `new` may have; nobody can judge more, and it belongs into a file."""
 
+MOST_WAITING = 1_000
+"""Proposals that may wait before tools and extraction make no more: nobody reads a longer list."""
+
 
 class Proposal(Struct, frozen=True, kw_only=True):
     """One change that waits: `old` is what stands there now, `new` what would.

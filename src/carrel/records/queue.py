@@ -62,7 +62,7 @@ class UnknownJob(NotFound):
     code = "unknown_job"
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"There is no job {number}.", hint="List the jobs to see their numbers.")
+        super().__init__(f"There is no job {number}.", hint="carrel jobs list shows their numbers.")
 
 
 class Queue(Protocol):
@@ -95,12 +95,36 @@ class Queue(Protocol):
         """Say that a taken job went wrong: it waits until `retry_at`, or is given up without one."""
         ...
 
+    def release(self, job: Job) -> None:
+        """Let go of a taken job: anybody may take it at once, and this attempt does not count.
+
+        One that is no longer held stays as it is.
+        """
+        ...
+
     def again(self, number: int) -> Job:
         """Put a failed job back, its attempts forgotten; any other is returned as it is."""
         ...
 
-    def jobs(self, state: State | None = None, *, limit: int = 100, after: int = 0) -> list[Job]:
+    def get(self, number: int) -> Job:
+        """Return a job, else UnknownJob."""
+        ...
+
+    def jobs(
+        self, state: State | None = None, *, kind: str | None = None, limit: int = 100, after: int = 0
+    ) -> list[Job]:
         """Return jobs in the order they were put, beginning after the one with this number."""
+        ...
+
+    def holding(self, texts: Collection[str]) -> int:
+        """Return how many jobs hold one of these texts."""
+        ...
+
+    def purge(self, texts: Collection[str]) -> int:
+        """Empty the jobs that are over and hold one of these texts, for good; return how many these are.
+
+        One that waits or is under way keeps what it needs.
+        """
         ...
 
     def counts(self) -> dict[State, int]:

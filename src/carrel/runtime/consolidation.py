@@ -19,6 +19,7 @@ from carrel.memory.consolidate.consolidator import Consolidated, Consolidator
 from carrel.memory.consolidate.pieces import Bullet, Material
 from carrel.memory.consolidate.question import ROOM, question
 from carrel.memory.consolidate.rules import pick
+from carrel.memory.dream.schedule import due_at
 from carrel.memory.journal import NoJournal
 from carrel.records import Payload
 from carrel.records.queue import Job, Queue
@@ -104,6 +105,15 @@ class Consolidation(Struct, frozen=True, kw_only=True):
             return DueConsolidation(is_due=False, reason="nothing_new")
         return DueConsolidation(is_due=True)
 
+    def put_on_time(self, now: datetime) -> Job | None:
+        """Put a job where a run is due and its time has come: by the schedule, else whenever it may be."""
+        settings = self.consolidator.settings
+        if settings.schedule is None:
+            return self.put(now) if settings.automatic else None
+        last = self.consolidator.state().last_run if not self._why_off() else None
+        due = due_at(settings.schedule, last, now, self.consolidator.zone)
+        return self.put(now) if due is not None and due <= now else None
+
     def put(self, now: datetime) -> Job | None:
         """Put a job where a run is due; one for each half hour at most."""
         if not self.due(now).is_due:
@@ -178,7 +188,8 @@ class Consolidation(Struct, frozen=True, kw_only=True):
             raise BadConsolidation(model.name, "cannot be had: the question is too long for it") from None
         self._account(model, reply, turn)
         is_whole = reply.finish == "stop" and not reply.tool_calls
-        judged = judge(reply.text, material, count=asking.count, is_whole=is_whole)
+        screen = self.consolidator.keeper().pen.screen
+        judged = judge(reply.text, material, count=asking.count, is_whole=is_whole, screen=screen)
         if judged.problem:
             raise BadConsolidation(model.name, judged.problem)
         return judged.bullets

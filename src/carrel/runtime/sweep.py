@@ -14,7 +14,7 @@ from msgspec import Struct
 from carrel.errors import CarrelError, NotFound, Refused, UsageError
 from carrel.findings import Finding
 from carrel.records import Payload, Records
-from carrel.records.queue import Job, LeaseLost
+from carrel.records.queue import Job, LeaseLost, Queue
 from carrel.runtime.spending import SpendingCap
 
 Work = Callable[[Job], Payload | None]
@@ -79,6 +79,16 @@ def sweep(
     )
 
 
+def let_go(queue: Queue, worker: str) -> None:
+    """Give back all that a worker took and will not end: else nobody takes it before its lease ends."""
+    after = 0
+    while page := queue.jobs("running", after=after):
+        for job in page:
+            if job.worker == worker:
+                queue.release(job)
+        after = page[-1].id
+
+
 def retry_at(job: Job, now: datetime) -> datetime | None:
     """Return when a job that went wrong is tried again: each time twice as late, and at last never."""
     if job.attempts >= ATTEMPTS:
@@ -93,7 +103,7 @@ def _attempt(
     now: Callable[[], datetime],
     given_up: Callable[[Job], object],
 ) -> _Outcome:
-    """Do one job; of what it raises only an interruption goes further."""
+    """Do one job; of what it raises only an interruption goes further, and then the job is let go of."""
     try:
         if job.attempts > ATTEMPTS:  # it was begun that often and never ended: it kills its worker
             later, why = None, f"Begun {ATTEMPTS} times and never ended."
@@ -114,6 +124,11 @@ def _attempt(
         records.queue.fail(job, why, retry_at=later)
     except LeaseLost:  # it took too long, and somebody else does it now
         return "lost"
+    except BaseException as error:
+        if not isinstance(error, Exception):
+            with suppress(CarrelError):
+                records.queue.release(job)
+        raise
     if later is not None:
         return "retrying"
     with suppress(Exception):  # it is given up, told or not

@@ -5,13 +5,29 @@ from typing import Literal
 
 from msgspec import Struct
 
+from carrel.errors import Refused
 from carrel.screen import personal as people
 from carrel.screen import secrets as keys
 
-__all__ = ["Policy", "Screened", "apply"]
+__all__ = ["BlockedByPrivacy", "Policy", "Screen", "Screened", "apply"]
 
 Policy = Literal["block", "redact", "allow"]
 """Do not write it at all; write it with marks; write it as it is, unread."""
+
+_MOST_KINDS = 10
+
+
+class BlockedByPrivacy(Refused):
+    """A text holds what the settings keep out of memory; nothing was written."""
+
+    code = "blocked_by_privacy"
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        super().__init__(
+            f"The text holds what is kept out of memory: {', '.join(kinds[:_MOST_KINDS])}.",
+            hint="Leave it out; privacy.secrets and privacy.personal say what is done with it.",
+        )
+        self.kinds = tuple(kinds)
 
 
 class Screened(Struct, frozen=True):
@@ -23,6 +39,42 @@ class Screened(Struct, frozen=True):
     text: str
     found: tuple[str, ...] = ()
     blocked: bool = False
+
+
+class Screen(Struct, frozen=True, kw_only=True):
+    """The policies of a workspace; whatever becomes memory or a vector goes through one of these."""
+
+    secrets: Policy = "redact"
+    personal: Policy = "allow"
+
+    def of(self, text: str) -> Screened:
+        """Return a text as it may be written."""
+        return apply(text, secrets=self.secrets, personal=self.personal)
+
+    def may(self, text: str) -> str:
+        """Return a text as it may be written; one that may not is BlockedByPrivacy."""
+        screened = self.of(text)
+        if screened.blocked:
+            raise BlockedByPrivacy(screened.found)
+        return screened.text
+
+    def between(self, old: str, new: str) -> Screened:
+        """Return a file's new text as it may be written: only the lines that the old one lacks are looked at.
+
+        What stood there before is its owner's, and stays as it is.
+        """
+        if self.secrets == self.personal == "allow":
+            return Screened(new)
+        standing = frozenset(old.split("\n"))
+        parts: list[str] = []
+        kinds: dict[str, None] = {}
+        blocked = False
+        for is_new, lines in _runs(new.split("\n"), standing):
+            screened = self.of(lines) if is_new else Screened(lines)
+            parts.append(screened.text)
+            kinds.update(dict.fromkeys(screened.found))
+            blocked = blocked or screened.blocked
+        return Screened("\n".join(parts) if kinds else new, tuple(kinds), blocked)
 
 
 def apply(text: str, *, secrets: Policy, personal: Policy) -> Screened:
@@ -53,3 +105,12 @@ def _marked(text: str, found: Sequence[people.Personal]) -> Iterator[str]:
         yield f"[REDACTED:{each.kind.upper()}]"
         end = each.end
     yield text[end:]
+
+
+def _runs(lines: Sequence[str], standing: frozenset[str]) -> Iterator[tuple[bool, str]]:
+    """Yield lines that are new, or were there, as long as they follow each other; a key may have several."""
+    begin = 0
+    for end in range(1, len(lines) + 1):
+        if end == len(lines) or (lines[end] in standing) != (lines[begin] in standing):
+            yield lines[begin] not in standing, "\n".join(lines[begin:end])
+            begin = end

@@ -6,7 +6,6 @@ key, add a field. To add a table, add a struct and a field that holds it, or a t
 """
 
 import re
-from collections.abc import Callable
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -14,8 +13,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
-from carrel import plainyaml
-from carrel.errors import UsageError
+from carrel.settings.about import About
+from carrel.settings.remembering import ConsolidationSettings, DreamingSettings, PrivacySettings
 
 Key = tuple[str, ...]
 """A setting's place: `("budgets", "total")`, or `("agents", ID, "model")` since agents merge by their id."""
@@ -28,29 +27,6 @@ Table = type[Struct]
 LARGEST = 2**53 - 1  # the largest whole number that every JSON reader keeps exact
 LAYOUT = r"^[a-z][a-z0-9_-]*$"
 AGENT_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
-SCHEDULE = r"^(?:daily (?:[01][0-9]|2[0-3]):[0-5][0-9]|every [1-9][0-9]{0,3}[hd])$"
-
-
-class About(Struct, frozen=True):
-    """A sentence on a setting, and what is special about it; a table's sentence is its docstring."""
-
-    text: str = ""
-    least: int = 0
-    """The smallest number allowed."""
-    pattern: str = ""
-    """What the whole text must match."""
-    check: Callable[[str], bool] | None = None
-    """Accepts or refuses the text."""
-    hint: str = ""
-    """What to write instead of a refused value."""
-    shorthand: str = ""
-    """The key of this table that a bare text stands for."""
-    environment: str = ""
-    """The variable that sets it too."""
-    sensitive: bool = False
-    """In a workspace's own file it needs its owner's trust."""
-    counts: bool = False
-    """Used even without trust, since counting tokens calls nobody."""
 
 
 def is_time_zone(name: str) -> bool:
@@ -162,62 +138,6 @@ class TranscriptSettings(Struct, frozen=True, kw_only=True):
     ] = "redact"
 
 
-class DreamWeights(Struct, frozen=True, kw_only=True):
-    """How much each sign that a memory matters counts; what adds up to more than 1 is scaled down to it."""
-
-    frequency: Annotated[float, About("How often it was recalled.")] = 0.24
-    relevance: Annotated[float, About("How well it answered.")] = 0.30
-    recency: Annotated[float, About("How lately it was recalled.")] = 0.15
-    diversity: Annotated[float, About("By how many different queries, or on how many days.")] = 0.15
-    consolidation: Annotated[float, About("Over how many days.")] = 0.10
-
-    def __post_init__(self) -> None:
-        """Refuse weights by which everything is worth nothing."""
-        if not any((self.frequency, self.relevance, self.recency, self.diversity, self.consolidation)):
-            raise BadSetting("dreaming.weights", "are all 0", hint="Give one of them more than 0.")
-
-
-class DreamingSettings(Struct, frozen=True, kw_only=True):
-    """Which memories dreaming promotes to MEMORY.md, and when; each minimum is a gate."""
-
-    enabled: Annotated[bool, About("Whether anything is promoted, by `carrel dream run` or on time.")] = True
-    schedule: Annotated[
-        str | None,
-        About(
-            "`daily 03:00` (in `time_zone`), `every 12h` or `every 2d`; else only when asked.",
-            pattern=SCHEDULE,
-            hint="Write `daily 03:00`, `every 12h` or `every 2d`.",
-        ),
-    ] = None
-    min_recalls: Annotated[int, About("Times it was recalled.", least=1)] = 3
-    min_queries: Annotated[int, About("Different queries that it was recalled by.", least=1)] = 2
-    min_days: Annotated[int, About("Different days on which it was recalled.", least=1)] = 2
-    min_score: Annotated[float, About("Its score, from 0 to 1.")] = 0.35
-    most: Annotated[int, About("Promotions of one run.", least=1)] = 20
-    half_life_days: Annotated[int, About("Days after which recency counts half.", least=1)] = 90
-    weights: DreamWeights = DreamWeights()
-
-    def __post_init__(self) -> None:
-        """Refuse a score that nothing can reach."""
-        if self.min_score > 1:
-            raise BadSetting("dreaming.min_score", "must be 0 to 1", hint="The default is 0.35.")
-
-
-class ConsolidationSettings(Struct, frozen=True, kw_only=True):
-    """How entries of the journal become a part of MEMORY.md."""
-
-    enabled: Annotated[bool, About("Whether it is done, by `carrel memory consolidate` or on time.")] = True
-    automatic: Annotated[
-        bool, About("Whether `carrel sweep` does it too, at most twice an hour, when something is new.")
-    ] = False
-    tokens: Annotated[
-        int, About("Tokens that MEMORY.md may have; what falls out of it goes to the archive.", least=1)
-    ] = 4000
-    archive_days: Annotated[
-        int, About("Days after which a journal that is consolidated goes to the archive.", least=1)
-    ] = 90
-
-
 class WorkspaceFiles(Struct, frozen=True, kw_only=True):
     """Which documents an agent sees."""
 
@@ -299,6 +219,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     search: SearchSettings = SearchSettings()
     overlay: OverlaySettings = OverlaySettings()
     transcripts: TranscriptSettings = TranscriptSettings()
+    privacy: PrivacySettings = PrivacySettings()
     dreaming: DreamingSettings = DreamingSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     agents: Annotated[tuple[AgentSettings, ...], About("The agents.")] = ()
@@ -310,16 +231,6 @@ MEANINGS: dict[Table, dict[str, Key]] = {
     Settings: {"astra": ("model", "context_window"), "agentscope": ("budgets", "memory_tokens")},
     AgentSettings: {"astra": ("context_window",), "agentscope": ("memory_tokens",)},
 }
-
-
-class BadSetting(UsageError):
-    """A setting that cannot be used: `key` names it, `line` is 0 where no line is known."""
-
-    code = "bad_setting"
-
-    def __init__(self, key: str, problem: str, *, source: str = "", line: int = 0, hint: str = "") -> None:
-        super().__init__(f"{plainyaml.at_line(source, line)}{key} {problem}", hint=hint)
-        self.key, self.problem, self.source, self.line = key, problem, source, line
 
 
 class Spec(Struct, frozen=True, kw_only=True):

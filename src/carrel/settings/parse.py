@@ -9,8 +9,6 @@ from carrel.settings import (
     ALIAS,
     LARGEST,
     MEANINGS,
-    About,
-    BadSetting,
     Given,
     Key,
     Settings,
@@ -20,6 +18,7 @@ from carrel.settings import (
     leaves,
     specs,
 )
+from carrel.settings.about import About, BadSetting
 
 _EXPECTED: dict[object, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 _NAMES: dict[type, str] = {int: "a number", list: "a list", dict: "a table"}

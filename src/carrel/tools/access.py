@@ -12,15 +12,11 @@ from carrel.files import Content, Entry, Unreadable, show
 from carrel.files.paths import BadPath, clean, fold, is_own
 from carrel.settings import AgentSettings
 from carrel.tools.page import MOST_CHARACTERS
-from carrel.workspace.ignore import IGNORE_FILE
 from carrel.workspace.layout import Layout
-from carrel.workspace.manifest import MANIFEST_FILE
+from carrel.workspace.scope import SETTINGS
 
 TRANSCRIPTS = ("agents", "transcripts", "logs")
 """Folders of transcripts, where no layout says otherwise."""
-
-SETTINGS = frozenset(("carrel.yaml", MANIFEST_FILE, IGNORE_FILE))
-"""Files that decide what an agent is, may do and is told."""
 
 _NOTEBOOK = "memory.md"
 _RESULT = re.compile(r"[0-9a-f]{32}\.txt")

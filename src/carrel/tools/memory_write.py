@@ -29,7 +29,6 @@ from carrel.memory.sorting import OWNER
 from carrel.memory.trust import OUTSIDE, is_suspect
 from carrel.records.facts import Fact, Layer, Trust
 from carrel.records.proposals import Proposal
-from carrel.screen.secrets import redact
 from carrel.tools.access import Access
 from carrel.tools.forgetting import Forgetting
 from carrel.tools.memory import NotMemory
@@ -151,13 +150,17 @@ class Writer(Struct, frozen=True, kw_only=True):
         return next((told(each) for each in reversed(waiting) if fact.id in each.facts), {"state": "waiting"})
 
     def _append(self, asked: MemoryWrite, place: Target) -> dict[str, Any]:
-        text = redact(asked.text).text
+        text = self._screened(asked)
         if place.form == "journal":
             now, evidence = self._refuse_other_days(place), self.proposer.turn().evidence
             text = journal.entry(
                 text, category="note", at=now, session=self.proposer.session, message="".join(evidence[:1])
             )
         return self._settle(self._wanted(asked, place, action="append", new=text))
+
+    def _screened(self, asked: MemoryWrite) -> str:
+        """Return a text as it may be written or wait; one that may not is BlockedByPrivacy."""
+        return self.keeper().pen.screen.may(asked.text)
 
     def _refuse_other_days(self, place: Target) -> datetime:
         """Refuse an entry in the journal of another day than today, and return the time of this one."""
@@ -178,7 +181,7 @@ class Writer(Struct, frozen=True, kw_only=True):
             old = sections.read(text_at(keeper.pen, place.store, place.path), place.section)
         except SectionNotFound:
             old = ""
-        wanted = self._wanted(asked, place, action="replace", old=old, new=redact(asked.text).text)
+        wanted = self._wanted(asked, place, action="replace", old=old, new=self._screened(asked))
         if not wanted.why and is_owners(keeper.records(), place.store, place.path, old):
             wanted = because(wanted, OWNERS)
         return self._settle(wanted)

@@ -15,8 +15,9 @@ from carrel.files import Content
 from carrel.memory.proposed import hunk
 from carrel.memory.trust import OUTSIDE
 from carrel.records import Records
-from carrel.records.proposals import Proposal, ProposalAction
+from carrel.records.proposals import MOST_WAITING, Proposal, ProposalAction
 from carrel.screen.hidden import hiding
+from carrel.screen.policy import BlockedByPrivacy, Screen
 from carrel.tools.access import Access, text_of
 from carrel.tools.taint import Turn
 from carrel.workspace.injected import Injected
@@ -25,9 +26,6 @@ EXTERNAL = "external_source"
 INJECTION = "suspected_injection"
 OWNERS = "replaces_owner_text"
 UNASKED = "unasked_removal"
-
-MOST_WAITING = 1_000
-"""Proposals that may wait before tools make no more: nobody reads a longer list."""
 
 _REASONS = {
     EXTERNAL: "It was written after text from outside was read, and you did not say it yourself.",
@@ -123,11 +121,13 @@ def because(wanted: Proposal, why: str) -> Proposal:
     return replace(wanted, why=why, reason=_REASONS[why])
 
 
-def holding(access: Access, proposer: Proposer, is_injected: Injected) -> Hold:
+def holding(access: Access, proposer: Proposer, is_injected: Injected, screen: Screen | None = None) -> Hold:
     """Return what keeps a tainted turn from changing the files that every prompt holds.
 
-    A file is one of those by its name, by where a link leads, and perhaps where it has several names.
+    A file is one of those by its name, by where a link leads, and perhaps where it has several names. What
+    waits is screened like what is written.
     """
+    screen = screen or Screen()
 
     def hold(path: str, content: Content | None, text: str) -> Proposal | None:
         target = content.target if content else access.target_of(path)
@@ -138,7 +138,10 @@ def holding(access: Access, proposer: Proposer, is_injected: Injected) -> Hold:
         hides = bool({*hiding(text)} - {*hiding(before)})  # beside the owner's words, say
         if trust not in OUTSIDE and not hides:
             return None
-        old, new = hunk(before, text)
+        screened = screen.between(before, text)
+        if screened.blocked:
+            raise BlockedByPrivacy(screened.found)
+        old, new = hunk(before, screened.text)
         why = INJECTION if hides else EXTERNAL
         wanted = proposer.proposal(why, action="write", path=target, old=old, new=new, trust=trust)
         return proposer.wait(wanted)

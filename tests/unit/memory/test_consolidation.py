@@ -12,6 +12,7 @@ from carrel.errors import CarrelError
 from carrel.files import Unreadable
 from carrel.memory.journal import NoJournal
 from carrel.runtime.consolidation import MOST_FAILURES, BadConsolidation, ConsolidationOff
+from carrel.settings import ConsolidationSettings
 from carrel.testing import ScriptedModel
 from carrel.workspace.layout import load_layout
 
@@ -505,3 +506,60 @@ def test_what_its_owner_took_out_and_says_again_is_another_fact(room):
     room.journal("2026-04-23", "Ana uses a Samsung. _(session s2, m2)_").run()
     assert "- Ana uses a Samsung." in room.region()
     assert [each.session for each in room.records.facts.find(path=MEMORY, states=("written",))] == ["s2"]
+
+
+# When
+
+
+@pytest.mark.parametrize(
+    ("settings", "last", "is_put"),
+    [
+        ({}, None, False),
+        ({"automatic": True}, None, True),
+        ({"automatic": True}, timedelta(minutes=20), False),
+        ({"schedule": "every 2d"}, None, True),
+        ({"schedule": "every 2d"}, timedelta(days=1), False),
+        ({"schedule": "every 2d"}, timedelta(days=2), True),
+        ({"schedule": "daily 03:00"}, timedelta(hours=8), False),
+        ({"schedule": "daily 03:00"}, timedelta(hours=10), True),
+        ({"schedule": "daily 03:00", "automatic": True}, timedelta(hours=8), False),
+        ({"schedule": "daily 03:00", "enabled": False}, None, False),
+    ],
+)
+def test_it_is_put_when_its_time_has_come(room, settings, last, is_put):
+    room.settings = ConsolidationSettings(**settings)
+    if last is not None:
+        room.settings, given = ConsolidationSettings(), room.settings
+        room.now = NOW - last
+        room.journal("2026-04-20", JWT).run()
+        room.now, room.settings = NOW, given
+    room.journal("2026-04-23", ANA)
+    job = room.consolidation.put_on_time(NOW)
+    assert (job is not None) == is_put
+
+
+def test_nothing_is_put_where_nothing_is_new(room):
+    room.settings = ConsolidationSettings(schedule="every 1h")
+    assert room.consolidation.put_on_time(NOW) is None
+
+
+def test_what_is_forgotten_before_it_is_written_is_not_written(room):
+    room.journal("2026-04-23", ANA, JWT)
+    room.step = stop_after("plan")
+    with pytest.raises(RuntimeError):
+        room.run()
+    room.step = str
+    room.records.facts.add([fact("Ana uses a Samsung.", state="forgotten")])
+    done = room.run()
+    assert room.region() == ["### Decisions", "- Chose JWT for authentication."]
+    assert done.draft is not None
+    assert done.draft.left == {"forgotten": 1}
+    assert not done.finished
+
+
+def test_how_its_owner_wants_things_done_is_no_order_of_a_stranger(room):
+    wish = "When I say ship it, run the checklist in docs/release.md."
+    room.journal("2026-04-23", f"10:00 [note] {wish}")
+    room.run()
+    assert room.region() == ["### Notes", f"- {wish}"]
+    assert not room.records.proposals.list(states=("waiting",))

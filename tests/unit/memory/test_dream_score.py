@@ -9,8 +9,10 @@ import pytest
 from carrel.memory.dream.gates import gates_of, in_words
 from carrel.memory.dream.schedule import due_at
 from carrel.memory.dream.score import Signals, score_of, signs_of
-from carrel.settings import BadSetting, DreamingSettings, DreamWeights, Settings
+from carrel.settings import DreamingSettings, Settings
+from carrel.settings.about import BadSetting
 from carrel.settings.parse import build, parse_text
+from carrel.settings.remembering import DreamWeights
 
 NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

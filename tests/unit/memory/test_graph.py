@@ -180,3 +180,22 @@ def test_a_page_of_nothing_but_brackets_is_read():
     assert page("x", "[[" * 100_000).links == ()
     assert len(page("x", "[[a]] (" * 10_000).links) == 10_000
     assert page("x", "a " * 100_000 + ": [[b]]").links[0].relation == "mentions"
+
+
+@pytest.mark.parametrize(
+    ("days", "score"),
+    [(0, 0.4), (45, 0.283), (90, 0.2), (180, 0.1), (270, 0.05), (271, None), (3_000, None)],
+)
+def test_what_is_left_of_an_edge_of_four_fifths(days, score):
+    # 0.8 * 2 ** (-days / 90), and half of that for the hop; 270 days leave exactly 0.10 of the edge.
+    page = f"# A1\n- knows: [[B1]] (0.8, {TODAY - timedelta(days=days)})"
+    found = reached(graph_of(a=page), "a1").get("B1")
+    assert found == (None if score is None else (1, score))
+
+
+def test_an_edge_that_is_hidden_is_kept_and_comes_back_when_it_is_observed_again():
+    old = TODAY - timedelta(days=1_000)
+    graph = graph_of(a=f"# A1\n- knows: [[B1]] (0.8, {old})")
+    assert [edge.target for entity in graph.entities for edge in entity.edges]
+    assert "B1" not in reached(graph, "a1")
+    assert "B1" in reached(graph, "a1", old + timedelta(days=30))

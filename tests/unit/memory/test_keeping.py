@@ -12,8 +12,9 @@ from carrel.files import Unreadable
 from carrel.memory.graph.pages import read_page
 from carrel.memory.keeping import Kept
 from carrel.memory.pages import relation_line
-from carrel.memory.sorting import OWNER_TEXT
+from carrel.memory.sorting import CROWDED_OUT, OWNER_TEXT
 from carrel.memory.words import content_stems
+from carrel.records.proposals import MOST_WAITING, Proposal
 
 TEA = "The user prefers tea."
 GATE = "The gate closes at nine."
@@ -178,6 +179,22 @@ def test_what_waits_is_proposed_once_however_often_it_is_told(room):
     assert keep(room, fact(GATE, trust="tool", evidence=("u2",))) == Kept(known=1)
     assert len(room.records.proposals.list()) == 1
     assert len(keep(room, fact(GATE, evidence=("u3",))).written) == 1  # now its owner says so
+
+
+def test_where_too_much_waits_a_fact_is_left_out_and_may_come_again(room):
+    with room.records.transaction():
+        for number in range(MOST_WAITING - 1):
+            about = {"agent": "kate", "actor": "kate", "why": "x", "reason": "x", "path": "x"}
+            room.records.proposals.add(Proposal(key=str(number), at=NOW, action="add", **about))
+    first, second = fact(TEA, trust="external"), fact(GATE, trust="external")
+    kept = keep(room, first, second)
+    assert [each.text for each in kept.waiting] == [TEA]
+    assert [(each.text, each.reason) for each in kept.refused] == [(GATE, CROWDED_OUT)]
+    assert room.records.proposals.counts()["waiting"] == MOST_WAITING
+    assert [each.reason for each in keep(room, second).refused] == [CROWDED_OUT]
+    room.records.proposals.decide(1, "rejected", at=NOW, by="owner")
+    assert [each.text for each in keep(room, second).waiting] == [GATE]
+    assert room.states()[GATE] == "waiting"
 
 
 def test_the_owner_needs_nobodys_approval(room):

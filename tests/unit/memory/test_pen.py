@@ -16,6 +16,7 @@ from carrel.records.changes import Change, Changes
 from carrel.records.content import RecordTooLarge
 from carrel.records.database import DatabaseUnavailable
 from carrel.records.sqlite import SqliteRecords
+from carrel.screen.policy import BlockedByPrivacy, Screen
 from carrel.testing import EphemeralFiles
 
 
@@ -376,3 +377,47 @@ def test_changes_whose_numbers_are_out_of_order_are_put_into_theirs(desk: Desk) 
     assert in_order(late) == made[:3]
     assert in_order(made[1:]) == made[1:]
     assert in_order([]) == []
+
+
+def test_what_only_moves_is_written_as_it_is_and_can_be_taken_back(tmp_path):
+    desk = Desk(tmp_path / "desk")
+    key = "gh" + "p_" + "x7Qk29ZbLmN4pRtVwY6sDfGhJ8aC1eU3oI5q"
+    data = f"- My key is {key}.\n\xff".encode("latin-1")
+    desk.write(data, "memory/a.md")
+    before = desk.files.read("memory/a.md")
+    there = desk.pen.put("workspace", "memory/b.md", data, OWNER, expect=None)
+    gone = desk.pen.put("workspace", "memory/a.md", None, OWNER, expect=before)
+    assert (desk.read("memory/a.md"), desk.read("memory/b.md")) == (None, data)
+    desk.pen.undo([there, gone], OWNER)
+    assert (desk.read("memory/a.md"), desk.read("memory/b.md")) == (data, None)
+    desk.write(b"- Another.\n", "memory/a.md")
+    with pytest.raises(Stale):
+        desk.pen.put("workspace", "memory/a.md", None, OWNER, expect=before)
+    assert desk.states().count("begun") == 0
+
+
+def test_what_is_kept_out_of_memory_is_marked_or_refused_before_a_change_begins(tmp_path):
+    mail = "- Mail tom@example.com."
+    desk, told = Desk(tmp_path / "desk"), []
+    for policy in ("redact", "block"):
+        pen = Pen(
+            stores={"workspace": desk.files},
+            changes=lambda: desk.changes,
+            clock=NOW,
+            screen=Screen(personal=policy),
+            redacted=lambda path, kinds: told.append((path, kinds)),
+        )
+        for write in (
+            lambda pen: pen.append("workspace", "memory/a.md", mail, OWNER),
+            lambda pen: pen.edit("workspace", "memory/b.md", lambda _: f"# B\n\n{mail}\n", OWNER),
+        ):
+            if policy == "redact":
+                assert write(pen) is not None
+                assert write(pen) is None
+            else:
+                with pytest.raises(BlockedByPrivacy):
+                    write(pen)
+    assert desk.read("memory/a.md") == b"- Mail [REDACTED:EMAIL_ADDRESS].\n"
+    assert desk.read("memory/b.md") == b"# B\n\n- Mail [REDACTED:EMAIL_ADDRESS].\n"
+    assert {path for path, _ in told} == {"memory/a.md", "memory/b.md"}
+    assert desk.states() == ["done", "done"]

@@ -1,5 +1,6 @@
 """A change is shown as people know it, and holds whole lines with a little of what stands around them."""
 
+from msgspec.structs import replace
 from tests.stubs.pens import NOW
 
 from carrel.memory.blocks import blocks
@@ -33,8 +34,18 @@ def test_a_change_near_the_top_is_shown_with_the_numbers_of_its_lines() -> None:
     )
 
 
-def test_a_change_further_down_is_shown_with_its_place_in_bytes() -> None:
-    assert diff(change(NUMBERS, NUMBERS + "- new\n")) == (
+def test_a_change_further_down_is_shown_with_the_numbers_of_its_lines() -> None:
+    new = NUMBERS.replace("line 15\n", "") + "- new\n"
+    assert diff(change(NUMBERS, new)) == (
+        "--- a/memory/main.md\n+++ b/memory/main.md\n"
+        "@@ -12,7 +12,6 @@\n line 12\n line 13\n line 14\n-line 15\n line 16\n line 17\n line 18\n"
+        "@@ -28,3 +27,4 @@\n line 28\n line 29\n line 30\n+- new\n"
+    )
+
+
+def test_a_change_of_which_nobody_counted_the_lines_is_shown_with_its_place_in_bytes() -> None:
+    made = change(NUMBERS, NUMBERS + "- new\n")
+    assert diff(replace(made, splice=replace(made.splice, line=0))) == (
         "--- a/memory/main.md\n+++ b/memory/main.md\n"
         f"@@ byte {NUMBERS.index('line 28') + 1} @@\n line 28\n line 29\n line 30\n+- new\n"
     )
@@ -58,6 +69,7 @@ def test_a_splice_holds_the_changed_lines_and_three_around_them() -> None:
     assert splice.old == b"".join(b"line %d\n" % number for number in range(12, 19))
     assert splice.new == splice.old.replace(b"line 15", b"line xv")
     assert splice.start == NUMBERS.index("line 12")
+    assert splice.line == 12
 
 
 def test_an_append_to_a_large_file_costs_its_own_size_and_its_neighbours() -> None:
@@ -70,9 +82,9 @@ def test_an_append_to_a_large_file_costs_its_own_size_and_its_neighbours() -> No
 
 def test_what_begins_and_ends_alike_is_not_cut_in_the_middle_of_a_line() -> None:
     assert splice_of(b"- ab\n- abc\n", b"- ab\n- abb\n- abc\n") == Splice(
-        0, b"- ab\n- abc\n", b"- ab\n- abb\n- abc\n"
+        0, b"- ab\n- abc\n", b"- ab\n- abb\n- abc\n", 1
     )
-    assert splice_of(b"a", b"ab") == Splice(0, b"a", b"ab")
+    assert splice_of(b"a", b"ab") == Splice(0, b"a", b"ab", 1)
 
 
 def test_lines_that_moved_are_found_and_equal_ones_are_never_slow() -> None:

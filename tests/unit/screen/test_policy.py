@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from carrel.screen.policy import Screened, apply
+from carrel.screen.policy import BlockedByPrivacy, Screen, Screened, apply
 
 KEY = "gh" + "p_" + "x7Qk29ZbLmN4pRtVwY6sDfGhJ8aC1eU3oI5q"
 TEXT = f"Mail tom@example.com the key {KEY}."
@@ -66,3 +68,45 @@ def test_a_blocked_text_gives_nothing_away():
 def test_screening_twice_changes_nothing():
     once = apply(TEXT, secrets="redact", personal="redact")
     assert apply(once.text, secrets="redact", personal="redact") == Screened(once.text)
+
+
+def test_only_what_is_new_in_a_file_is_looked_at():
+    old = f"# Mine\n\n- My key is {KEY}.\n"
+    screen = Screen(personal="redact")
+    assert screen.between(old, f"{old}- Plain.\n") == Screened(f"{old}- Plain.\n")
+    told = screen.between(old, f"{old}- Mail tom@example.com.\n- Another {KEY}.\n")
+    assert told.text == f"{old}- Mail [REDACTED:EMAIL_ADDRESS].\n- Another [REDACTED:GITHUB_TOKEN].\n"
+    assert (told.found, told.blocked) == (("github_token", "email_address"), False)
+
+
+def test_a_key_of_several_lines_is_found_between_lines_that_were_there():
+    body = "\n".join(["MIIEowIBAAKCAQEA" + "x7Qk29ZbLmN4pRtVwY6sDfGhJ8aC1eU3" * 1] * 6)
+    block = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----"
+    told = Screen().between("one\ntwo\n", f"one\n{block}\ntwo\n")
+    assert told.text == "one\n[REDACTED:PRIVATE_KEY]\ntwo\n"
+
+
+def test_what_may_not_be_written_is_an_error_that_names_the_kinds_and_not_the_text():
+    assert Screen().may(TEXT) == "Mail tom@example.com the key [REDACTED:GITHUB_TOKEN]."
+    with pytest.raises(BlockedByPrivacy) as caught:
+        Screen(secrets="block").may(TEXT)
+    assert caught.value.kinds == ("github_token",)
+    assert KEY not in f"{caught.value.message}{caught.value.hint}"
+    assert Screen(secrets="block", personal="block").between(TEXT, TEXT) == Screened(TEXT)
+    assert Screen(secrets="block").between("", TEXT).blocked
+
+
+LINES = st.lists(st.sampled_from(["", "- a", "- b", f"- {KEY}", "- tom@example.com", "\r", "x\ud800"]))
+
+
+@given(
+    LINES, LINES, st.sampled_from(["block", "redact", "allow"]), st.sampled_from(["block", "redact", "allow"])
+)
+def test_lines_that_stood_there_stay_and_nothing_else_is_added(old, new, secrets, personal):
+    told = Screen(secrets=secrets, personal=personal).between("\n".join(old), "\n".join(new))
+    lines = told.text.split("\n")
+    assert len(lines) == len("\n".join(new).split("\n"))
+    for before, after in zip("\n".join(new).split("\n"), lines, strict=True):
+        assert after == before or before not in "\n".join(old).split("\n")
+    again = Screen(secrets=secrets, personal=personal).between("\n".join(old), told.text)
+    assert again.text == told.text

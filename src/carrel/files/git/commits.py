@@ -112,7 +112,7 @@ class CommitWriter(Struct, frozen=True, kw_only=True):
                 continue
             new = None
             if step.data is not None:
-                new = replace(item, id=self.objects.write("blob", step.data))
+                new = replace(item, id=self.objects.write("blob", step.data, step.id))
             tree = self.objects.edited(tree, names, new)
             last = self._commit_of(tree, last, step, steps[-1])
         self.objects.sync()

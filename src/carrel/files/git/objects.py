@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha1
+from struct import pack
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -29,12 +30,16 @@ ELSEWHERE = (b"120000", b"160000")
 """A link, and a repository of its own: what lies behind either is not this repository's."""
 
 _NUMBERS: dict[Kind, int] = {"commit": 1, "tree": 2, "blob": 3}
-_FAST, _NONE = 1, 0
+_FAST = 1
 _LARGE = 512 * 1024
 """How hard to compress: not much, and from this size on not at all; git does it properly when it packs.
 
 At a megabyte it would take longer than all the rest of a commit.
 """
+
+_STORED = b"\x78\x01"
+_BLOCK = 0xFFFF
+"""How a stream begins that compresses nothing, and what one block of it holds."""
 
 _ID = re.compile(r"[0-9a-f]{40}")
 _ID_BYTES = 20
@@ -87,18 +92,16 @@ class Objects:
         except (GitError, KeyError, ValueError) as error:
             raise damaged(f"the object {name} cannot be read") from error
 
-    def write(self, kind: Kind, data: bytes) -> str:
-        """Keep an object, and return its name; it may be relied on after `sync`."""
-        whole = f"{kind} {len(data)}\0".encode() + data
-        name = sha1(whole, usedforsecurity=False).hexdigest()
+    def write(self, kind: Kind, data: bytes, name: str | None = None) -> str:
+        """Keep an object, and return its name, which may be known; it may be relied on after `sync`."""
+        name = name or _name_of(kind, data)
         folder, fan = self._folder, name[:2]
         if folder.look(fan) is None:
             with suppress(FileExistsError):  # git was faster
                 folder.disk.mkdir(fan, directory=folder.fd)
             self._unsynced.add("")
         directory = Directory(folder.disk, folder.fd, folder.name)
-        packed = zlib.compress(whole, _FAST if len(whole) < _LARGE else _NONE)
-        with directory.temporary(packed, like=None) as temporary:
+        with directory.temporary(_packed(kind, data), like=None) as temporary:
             folder.disk.rename(temporary, f"{fan}/{name[2:]}", directory=folder.fd)
         self._unsynced.add(fan)
         return name
@@ -170,9 +173,34 @@ class Objects:
 
 def blob_id(data: bytes) -> str:
     """Return the name of the object that holds these bytes."""
-    sha = sha1(b"blob %d\0" % len(data), usedforsecurity=False)
+    return _name_of("blob", data)
+
+
+def _name_of(kind: Kind, data: bytes) -> str:
+    sha = sha1(_head(kind, data), usedforsecurity=False)
     sha.update(data)
     return sha.hexdigest()
+
+
+def _head(kind: Kind, data: bytes) -> bytes:
+    return f"{kind} {len(data)}\0".encode()
+
+
+def _packed(kind: Kind, data: bytes) -> bytes:
+    """Return an object as it is kept; zlib would take five times as long to compress nothing."""
+    head = _head(kind, data)
+    if len(data) < _LARGE:
+        return zlib.compress(head + data, _FAST)
+    rest = memoryview(data)
+    parts: list[bytes | memoryview] = [_STORED, _block(len(head), is_last=False), head]
+    while rest:
+        block, rest = rest[:_BLOCK], rest[_BLOCK:]
+        parts += (_block(len(block), is_last=not rest), block)
+    return b"".join((*parts, pack(">I", zlib.adler32(data, zlib.adler32(head)))))
+
+
+def _block(size: int, *, is_last: bool) -> bytes:
+    return pack("<?HH", is_last, size, size ^ _BLOCK)
 
 
 def _named(items: Sequence[Item], name: bytes) -> Item | None:

@@ -22,9 +22,10 @@ from carrel.memory.consolidate.pieces import (
 from carrel.memory.fact import LONGEST, normalise
 from carrel.memory.sameness import form_of
 from carrel.memory.support import supports
+from carrel.memory.trust import is_suspect
 from carrel.memory.words import fold
-from carrel.screen import secrets
 from carrel.screen.injection import suspicious
+from carrel.screen.policy import Screen
 
 LONGEST_ANSWER = 200_000
 """Characters of an answer that is read at all."""
@@ -53,9 +54,16 @@ class Judged(Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-def judge(text: str, material: Material, *, count: Callable[[str], int], is_whole: bool = True) -> Judged:
+def judge(
+    text: str,
+    material: Material,
+    *,
+    count: Callable[[str], int],
+    is_whole: bool = True,
+    screen: Screen | None = None,
+) -> Judged:
     """Return the bullets of an answer with what each was made of, or why it may not stand."""
-    told = list(_read(text[: LONGEST_ANSWER + 1]))
+    told = list(_read(text[: LONGEST_ANSWER + 1], screen or Screen()))
     problem = _form_problem(text, told, is_whole=is_whole)
     if problem:
         return Judged(problem=problem)
@@ -71,7 +79,7 @@ def judge(text: str, material: Material, *, count: Callable[[str], int], is_whol
     return Judged(problem=problem) if problem else Judged(bullets=found)
 
 
-def _read(text: str) -> Iterator[tuple[str, str]]:
+def _read(text: str, screen: Screen) -> Iterator[tuple[str, str]]:
     """Yield topic and statement of each line; a topic alone, and what is neither, states nothing."""
     topic = ""
     for line in text.replace("\r\n", "\n").split("\n"):
@@ -81,7 +89,7 @@ def _read(text: str) -> Iterator[tuple[str, str]]:
             topic = topic_of(heading[1])
             yield topic, ""
         elif found := _BULLET.fullmatch(line.rstrip()):
-            yield topic, normalise(secrets.redact(found[1]).text)
+            yield topic, normalise(screen.of(found[1]).text)
         elif bare:
             yield "\n", ""  # which is no topic
 
@@ -113,7 +121,7 @@ def _problem(bullets: Sequence[Bullet], material: Material, count: Callable[[str
     made_up = [bullet for bullet in bullets if not _is_supported(bullet)]
     if made_up:
         return f"says what neither memory nor the journal says: {made_up[0].text[:120]!r}"
-    if any(suspicious(bullet.text) for bullet in bullets if form_of(bullet.text) not in forms):
+    if any(is_suspect(bullet.text, bullet.trust) for bullet in bullets if form_of(bullet.text) not in forms):
         return "gives orders"
     size = size_of(bullets, count)
     if size > material.room:

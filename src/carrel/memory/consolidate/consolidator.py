@@ -107,7 +107,7 @@ class Consolidator(Struct, frozen=True, kw_only=True):
         state, content, _ = self._state()
         if state.plan is None:
             return False
-        if not self._is_planned(state.plan):
+        if not self._is_planned(state.plan) or self._is_outdated(state.plan):
             self._keep(replace(state, plan=None), content)
             return False
         self._apply(state.plan)
@@ -174,6 +174,7 @@ class Consolidator(Struct, frozen=True, kw_only=True):
             agent=self.agent,
             before="" if ground.rebuilding else state.before,
             taken={} if is_anew else state.files,
+            screen=self.keeper().pen.screen,
         )
 
     def _batch(self, state: State, ground: Ground, room: int) -> tuple[list[Day], Batch]:
@@ -217,6 +218,13 @@ class Consolidator(Struct, frozen=True, kw_only=True):
         is_target = plan.target == self.target and plan.archive.startswith(f"{self.folder}/")
         target = f"{self.agent}/{plan.id}"
         return is_target and bool(self.records().audit.events(action=_PLANNED, target=target, limit=1))
+
+    def _is_outdated(self, plan: Plan) -> bool:
+        """Tell whether something of a plan was forgotten before it was written: then its entries are new."""
+        return any(map(self._is_forgotten, plan.facts)) and not self._made(plan, plan.target)
+
+    def _is_forgotten(self, fact: Fact) -> bool:
+        return bool(self.records().facts.find(key=fact.key, states=("forgotten",), limit=1))
 
     def _apply(self, plan: Plan) -> bool:
         """Do what is planned, as far as it was not done before; tell whether it was still to be done."""
@@ -268,7 +276,9 @@ class Consolidator(Struct, frozen=True, kw_only=True):
         records, made = self.records(), self._made(plan, plan.target)
         change = made[0].id if made else 0
         with records.transaction():
-            records.facts.add([replace(fact, change=change) for fact in plan.facts])
+            records.facts.add(
+                [replace(fact, change=change) for fact in plan.facts if not self._is_forgotten(fact)]
+            )
             for number, said_by in plan.gone.items():
                 if (old := _stored(records, number)) is not None and old.state == "written":
                     records.facts.update(_moved(old, said_by, plan))
@@ -307,7 +317,8 @@ class Consolidator(Struct, frozen=True, kw_only=True):
         old = old_days(
             self.files, days, state.files, today=today, keep=self.settings.archive_days, before=state.before
         )
-        told = list(shelve(self.files, self.records(), old))
+        author = Author(actor=ACTOR, action="", agent=self.agent)
+        told = list(shelve(self.files, self.records(), self.keeper().pen, old, author))
         moved = [each for each in told if isinstance(each, Day)]
         self._forget_but({day.name for day in days if day not in moved})
         self.step("after:journals")

@@ -16,10 +16,9 @@ from carrel.memory import journal
 from carrel.memory.consolidate.pieces import Piece
 from carrel.memory.dream.statements import Statement, statements
 from carrel.memory.fact import LONGEST, key_of, normalise
-from carrel.memory.trust import OUTSIDE, least
+from carrel.memory.trust import OUTSIDE, is_suspect, least
 from carrel.records.facts import Fact, Facts
-from carrel.screen import secrets
-from carrel.screen.injection import suspicious
+from carrel.screen.policy import Screen
 from carrel.workspace.layout import Layout
 from carrel.workspace.tiers import standing_of
 
@@ -29,7 +28,7 @@ ARCHIVE = "archive"
 MOST_ENTRIES = 400
 """Entries that one run takes."""
 
-Left = Literal["external_source", "forgotten", "superseded", "too_long"]
+Left = Literal["external_source", "forgotten", "superseded", "private", "too_long"]
 """Why an entry is left out."""
 
 _HASH = 16
@@ -103,6 +102,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     agent: str
     before: str
     taken: Mapping[str, Collection[str]]
+    screen: Screen = Screen()
 
     def new_in(self, day: Day, entries: Mapping[str, Statement]) -> list[str]:
         """Return the hashes of the entries of a day that are new."""
@@ -135,7 +135,7 @@ class Reading(Struct, frozen=True, kw_only=True):
                 piece = self._piece(day, own, entries[own])
                 if why := self._why(day, entries[own], piece):
                     left[why] = left.get(why, 0) + 1
-                elif suspicious(entries[own].lines):
+                elif is_suspect(entries[own].lines, piece.trust):
                     waiting.append(piece)
                 else:
                     pieces.append(piece)
@@ -165,7 +165,7 @@ class Reading(Struct, frozen=True, kw_only=True):
         message = f"{entry.session}/{entry.message}" if entry.session else ""
         learnt = (f"{fact.session}/{each}" for fact in own_facts if fact.session for each in fact.evidence)
         return Piece(
-            text=normalise(secrets.redact(statement.text).text),
+            text=normalise(self.screen.of(statement.text).text),
             day=day.date,
             topic=_TOPICS.get(entry.category, _OTHER),
             trust=least(fact.trust for fact in own_facts) if own_facts else "owner",
@@ -184,6 +184,8 @@ class Reading(Struct, frozen=True, kw_only=True):
             "superseded" in states and not states & {"written", "planned"}
         ):
             return "superseded"
+        if self.screen.of(statement.text).blocked:
+            return "private"
         return "too_long" if len(statement.text) > LONGEST else None
 
     def _written(self, day: Day, statement: Statement, *, any_state: bool = False) -> list[Fact]:

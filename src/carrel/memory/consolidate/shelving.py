@@ -12,7 +12,11 @@ from carrel.errors import CarrelError
 from carrel.files import FileStore
 from carrel.findings import Finding
 from carrel.memory.consolidate.journals import ARCHIVE, Day, entries_of
+from carrel.memory.pen import Author, Pen
 from carrel.records import Records
+
+ARCHIVING = "archive"
+"""What the history of memory calls it."""
 
 _PAGE = 100
 
@@ -36,11 +40,17 @@ def old_days(
     return [day for day in days if day.date < limit and is_done(day)]
 
 
-def shelve(files: FileStore, records: Records, days: Sequence[Day]) -> Iterator[Finding | Day]:
-    """Move days to the archive, and yield each; one that cannot be moved stays, and why is yielded."""
+def shelve(
+    files: FileStore, records: Records, pen: Pen, days: Sequence[Day], author: Author
+) -> Iterator[Finding | Day]:
+    """Move days to the archive, and yield each; one that cannot be moved stays, and why is yielded.
+
+    Both steps are changes of memory like any other: they are in its history, and can be taken back.
+    """
     for day in days:
         try:
-            if _move(files, records, day):
+            own = replace(author, action=ARCHIVING, reason=f"The journal of {day.date} is consolidated.")
+            if _move(files, records, pen, day, own):
                 yield day
         except CarrelError as error:
             yield Finding(
@@ -52,23 +62,29 @@ def shelve(files: FileStore, records: Records, days: Sequence[Day]) -> Iterator[
             )
 
 
-def _move(files: FileStore, records: Records, day: Day) -> bool:
+def shelved(path: str) -> str:
+    """Return where the file of a day is once it is in the archive."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{ARCHIVE}/{name}"
+
+
+def _move(files: FileStore, records: Records, pen: Pen, day: Day, author: Author) -> bool:
     content = files.read(day.path)
     if content is None:
         return False
-    path = f"{day.path.rpartition('/')[0]}/{ARCHIVE}/{day.name}"
+    path = shelved(day.path)
     there = files.read(path)
     if there is None:
-        files.write(path, content.data, expect=None)
+        pen.put("workspace", path, content.data, author, expect=None)
     elif not there.data.endswith(content.data):
         gap = b"" if there.data.endswith(b"\n") else b"\n"
-        files.write(path, there.data + gap + content.data, expect=there.digest)
-    _follow(records, day.path, path)
-    files.remove(day.path, expect=content.digest)
+        pen.put("workspace", path, there.data + gap + content.data, author, expect=there)
+    move_facts(records, day.path, path)
+    pen.put("workspace", day.path, None, author, expect=content)
     return True
 
 
-def _follow(records: Records, old: str, new: str) -> None:
+def move_facts(records: Records, old: str, new: str) -> None:
     """Let the facts of a file be those of its copy, so that they are found there."""
     while True:
         with records.transaction():

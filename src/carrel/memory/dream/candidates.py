@@ -17,7 +17,8 @@ from carrel.settings import DreamingSettings
 TIERS = ("journal", "profile", "session")
 """What may be promoted: what an agent wrote down, and what was said; never documents, knowledge or skills."""
 
-_NEVER = frozenset(("memory.md", "dreams.md", "user.md"))
+_DIARY = "dreams.md"
+_NEVER = frozenset(("memory.md", "user.md"))
 """At the top of a workspace: what dreaming writes, and what every prompt has anyway."""
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
@@ -105,7 +106,8 @@ def candidates(
 def is_source(path: str, home: str, target: str) -> bool:
     """Tell whether what stands in a file may be promoted: what dreaming writes is never what it reads."""
     inner = path.removeprefix(home)
-    return path != target and ("/" in inner or inner.casefold() not in _NEVER)
+    name = inner.rpartition("/")[2].casefold()
+    return path != target and name != _DIARY and ("/" in inner or name not in _NEVER)
 
 
 class _Group:

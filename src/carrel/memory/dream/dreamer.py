@@ -169,6 +169,9 @@ class Dreamer(Struct, frozen=True, kw_only=True):
         self.step("before:settle")
         records = self.records()
         made = self._made(dream, dream.path, dream.diary)
+        if not any(change.path == dream.path for change in made):
+            self.pen.recover()  # somebody else has written it, and has not said so yet
+            made = self._made(dream, dream.path, dream.diary)
         with records.transaction():
             now = records.dreams.get(dream.id)
             if now.state == "planned":  # else somebody else has finished it

@@ -1,4 +1,4 @@
-"""When dreaming is due: at an hour of each day, or after some time."""
+"""When dreaming or consolidation is due: at an hour of each day, or after some time."""
 
 from datetime import UTC, datetime, time, timedelta, tzinfo
 

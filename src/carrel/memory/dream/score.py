@@ -4,7 +4,7 @@ from math import isfinite, log
 
 from msgspec import Struct
 
-from carrel.settings import DreamWeights
+from carrel.settings.remembering import DreamWeights
 
 ENOUGH_RECALLS = 6
 """From so many recalls on, more say nothing more."""

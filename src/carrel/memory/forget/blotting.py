@@ -45,7 +45,7 @@ def told_of(facts: Iterable[Fact]) -> tuple[Told, ...]:
             evidence=frozenset(fact.evidence),
         )
         for fact in facts
-        if fact.text.strip()
+        if fact.text.strip() and fact.text != FORGOTTEN
     )
 
 
@@ -82,16 +82,26 @@ def _value(value: Any, told: Sequence[Told], message: str, depth: int) -> Any:
     return value
 
 
+def said_in(text: str, told: Sequence[Told], message: str = "") -> list[str]:
+    """Return the sentences of a text that say something of this, as they are written."""
+    places = [place for each in told for place in _places(text, each, is_evidence=message in each.evidence)]
+    return [text[start:end] for start, end in dict.fromkeys(places)]
+
+
 def _without(text: str, told: Told, *, is_evidence: bool) -> str:
-    if not is_evidence and not _may_say(text, told):
-        return text
-    places = _sentences(text)
-    found = [place for place in places if _says(text[slice(*place)], told, is_evidence=is_evidence)]
-    if not found and (told.text in _fold(text) or (is_evidence and text.strip() and FORGOTTEN not in text)):
-        return FORGOTTEN
-    for start, end in reversed(found):
+    for start, end in reversed(_places(text, told, is_evidence=is_evidence)):
         text = text[:start] + FORGOTTEN + text[end:]
     return text
+
+
+def _places(text: str, told: Told, *, is_evidence: bool) -> list[tuple[int, int]]:
+    """Return from where to where something is said; all of a text where that is in no one sentence of it."""
+    if not is_evidence and not _may_say(text, told):
+        return []
+    found = [place for place in _sentences(text) if _says(text[slice(*place)], told, is_evidence=is_evidence)]
+    if not found and (told.text in _fold(text) or (is_evidence and text.strip() and FORGOTTEN not in text)):
+        return [(0, len(text))]
+    return found
 
 
 def _may_say(text: str, told: Told) -> bool:

@@ -1,6 +1,7 @@
 """The copies outside of memory's files: in logs, in the history of changes, in records; told, or purged."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,7 @@ from msgspec import Struct
 
 from carrel.errors import CarrelError
 from carrel.findings import Finding
-from carrel.memory.forget.blotting import FORGOTTEN, Told, blotted_line, told_of
+from carrel.memory.forget.blotting import FORGOTTEN, Told, blotted_line, said_in, told_of
 from carrel.memory.forget.report import Copy
 from carrel.records import Records
 from carrel.records.changes import PURGED, Change
@@ -19,8 +20,10 @@ from carrel.sessions.store import Sessions
 PURGE = "carrel memory forget --purge with the same facts rewrites it"
 _GIT = "Rewrite the repository's history, as with git filter-repo, and have clones made anew."
 _EXPORT = "What was exported, shared or backed up is out of reach: remove it where you put it."
+_WAITING = "carrel sweep does what waits; carrel memory forget --purge empties what is over."
 _ATTACHED = "Look at the files, and remove those that hold it."
 _PAGE = 200
+_LEAST = 8  # characters of a sentence: what is shorter is said everywhere
 
 
 class Copies(Struct, frozen=True, kw_only=True):
@@ -42,6 +45,19 @@ class Copies(Struct, frozen=True, kw_only=True):
                 if count:
                     found.append(Copy(kind="session", place=row.id, count=count, how="" if purge else PURGE))
         return found, findings
+
+    def said(self, facts: Sequence[Fact]) -> tuple[str, ...]:
+        """Return the sentences that facts were taken from, as they stand in the logs of their sessions."""
+        told, found = told_of(facts), dict[str, None]()
+        for own in self.sessions():
+            for session in {
+                fact.session for fact in facts if fact.session and fact.agent == own.places.agent
+            }:
+                with suppress(CarrelError):  # a session that is gone says nothing
+                    for placed in own.entries(session):
+                        entry = placed.entry
+                        found |= dict.fromkeys(said_in(entry.to_text(), told, entry.message_id))
+        return tuple(text for text in found if len(text) >= _LEAST)
 
     def in_history(self, facts: Sequence[Fact], *, purge: bool) -> Iterator[Copy]:
         """Yield how many changes hold something of facts, by file; to purge is to forget their bytes."""
@@ -66,12 +82,21 @@ class Copies(Struct, frozen=True, kw_only=True):
                 if purge:
                     records.proposals.purge(proposal.id)
         keys = {fact.key for fact in facts if not is_buried(fact.key)}
-        for number, count in _promoted(records, keys):
-            yield Copy(kind="dream", place=str(number), count=count, how=how)
+        promoted = list(_promoted(records, keys, told_of(facts)))
+        for number, own in promoted:
+            yield Copy(kind="dream", place=str(number), count=len(own), how=how)
         if purge:
-            records.dreams.purge(keys)
+            records.dreams.purge(keys.union(*(own for _, own in promoted)))
         elif keys:
             yield Copy(kind="tombstone", place="records", count=len(keys), how=how)
+
+    def in_queue(self, texts: Sequence[str], *, purge: bool) -> Iterator[Copy]:
+        """Yield how many jobs hold one of these; to purge is to empty those that are over."""
+        queue = self.records().queue
+        if purge and (gone := queue.purge(texts)):
+            yield Copy(kind="job", place="queue", count=gone)
+        if not purge and (held := queue.holding(texts)):
+            yield Copy(kind="job", place="queue", count=held, how=_WAITING)
 
     def out_of_reach(self, facts: Sequence[Fact]) -> Iterator[Copy]:
         """Yield where copies may be that nobody can take away from here."""
@@ -131,12 +156,16 @@ def _proposals(records: Records) -> Iterator[Proposal]:
         after = page[-1].id
 
 
-def _promoted(records: Records, keys: Collection[str]) -> Iterator[tuple[int, int]]:
+def _promoted(
+    records: Records, keys: Collection[str], told: Sequence[Told]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the runs that have promoted something of this, in whatever words, with the keys of that."""
     before: int | None = None
     while page := records.dreams.list(before=before):
         for dream in page:
-            if count := sum(each.key in keys for each in dream.promotions):
-                yield dream.id, count
+            said = [each.key for each in dream.promotions if each.key in keys or said_in(each.text, told)]
+            if said:
+                yield dream.id, said
         before = page[-1].id
 
 

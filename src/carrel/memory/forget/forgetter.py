@@ -7,16 +7,18 @@ that it can be repeated. The words of a fact are needed to find it, and go last.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.clock import Clock
-from carrel.errors import CarrelError, NotFound
+from carrel.errors import CarrelError, NotFound, Unavailable
 from carrel.files import Unreadable
 from carrel.findings import Finding
 from carrel.memory.forget.blotting import FORGOTTEN
-from carrel.memory.forget.copies import Copies, texts_of
+from carrel.memory.forget.copies import PURGE, Copies, texts_of
+from carrel.memory.forget.leftovers import Leftovers, Sought
 from carrel.memory.forget.report import Copy, Forgotten, Removed
 from carrel.memory.forget.sayings import Cleared, Place, Sayings, sayings_of, without
 from carrel.memory.pen import Author, Pen
@@ -25,7 +27,7 @@ from carrel.records.audit import Event
 from carrel.records.facts import Fact, UnknownFact, buried, is_buried
 from carrel.records.proposals import Proposal
 
-STEPS = ("plan", "files", "calls", "logs", "records", "settle")
+STEPS = ("plan", "files", "calls", "logs", "records", "leftovers", "scrub", "settle")
 """What is done in this order; `Forgetter.step` hears `before:` and `after:` each."""
 
 PLANNED, DONE = "forget", "forgot"
@@ -33,8 +35,21 @@ PLANNED, DONE = "forget", "forgot"
 
 OWNER = "owner"
 _AUTHOR = Author(actor=OWNER, action="forget")
+_BUSY = "Somebody else has it open: purge again when nobody has."
 _EACH = 5_000
 _PAGE = 200
+
+
+class Derived(Protocol):
+    """What is made from files and can be made again: indexes, vectors."""
+
+    def copies(self, how: str) -> Sequence[Copy]:
+        """Return what there is of it; it may hold anything."""
+        ...
+
+    def drop(self) -> Sequence[Copy]:
+        """Remove it, and tell what that was."""
+        ...
 
 
 class Forgetter(Struct, frozen=True, kw_only=True):
@@ -43,6 +58,8 @@ class Forgetter(Struct, frozen=True, kw_only=True):
     pen: Pen
     records: Callable[[], Records]
     copies: Copies
+    leftovers: Leftovers
+    derived: Derived
     places: Callable[[], Iterable[Place]]
     is_day: Callable[[str], bool]
     clock: Clock
@@ -62,14 +79,14 @@ class Forgetter(Struct, frozen=True, kw_only=True):
     def look(self, facts: Sequence[Fact], *, purge: bool = False) -> Forgotten:
         """Return what would be forgotten, and change nothing."""
         removed, findings = self._files(facts, dry_run=True)
-        reachable, noticed = self._reachable(facts)
+        reachable, noticed = self._reachable(facts, self._sought(facts))
         rest = self.copies.out_of_reach(facts)
         return Forgotten(
             facts=tuple(facts),
             removed=tuple(removed),
             proposals=sum(1 for _ in self._waiting(self.records(), facts)),
-            purged=tuple(reachable) if purge else (),
-            remaining=(*(() if purge else reachable), *rest),
+            purged=tuple(copy for copy in reachable if purge and copy.kind != "file"),
+            remaining=(*(copy for copy in reachable if not purge or copy.kind == "file"), *rest),
             dry_run=True,
             findings=(*findings, *noticed),
         )
@@ -97,27 +114,30 @@ class Forgetter(Struct, frozen=True, kw_only=True):
     def _carry_out(self, event: Event) -> Forgotten:
         """Do what a plan says, as far as it is not done yet; one that fails is left for the next."""
         facts, purge = list(self._facts(event)), bool(event.detail.get("purge"))
+        sought = self._sought(facts)
         self.step("before:files")
         removed, findings = self._files(facts)
         self.step("after:files")
         self.step("before:calls")
-        records, texts = self.records(), texts_of(facts)
-        recalls, calls = records.recalls.forget(texts), records.forget(texts)
+        records = self.records()
+        recalls, calls = records.recalls.forget(sought.texts), records.forget(sought.texts)
         self.step("after:calls")
         unreachable = list(self.copies.out_of_reach(facts))
-        purged, noticed = self._purge(facts) if purge else ([], ())
-        found, more = self._reachable(facts)
+        purged, noticed = self._purge(facts, sought) if purge else ([], ())
+        found, more = self._reachable(facts, sought)
         left = [each for each in found if not (purge and each.kind == "tombstone")]
         is_whole = not any(finding.severity == "error" for finding in findings)
+        if is_whole and purge:
+            left += self._scrub(facts)
         if is_whole:
-            self._settle(event, facts, purge=purge)
+            self._settle(event)
         return Forgotten(
             facts=tuple(facts),
             removed=tuple(removed),
             recalls=recalls,
             calls=calls,
             purged=tuple(purged),
-            remaining=(*left, *unreachable),
+            remaining=(*dict.fromkeys(left), *unreachable),
             findings=(*findings, *noticed, *more),
         )
 
@@ -157,7 +177,11 @@ class Forgetter(Struct, frozen=True, kw_only=True):
             for taken in cleared.taken:
                 yield Removed(store=store, path=path, line=taken.line, text=taken.text)
 
-    def _purge(self, facts: Sequence[Fact]) -> tuple[list[Copy], Sequence[Finding]]:
+    def _sought(self, facts: Sequence[Fact]) -> Sought:
+        """Return what is looked for word for word; a fact that was emptied already says nothing."""
+        return Sought(facts=tuple(facts), texts=(*texts_of(facts), *self.copies.said(facts)))
+
+    def _purge(self, facts: Sequence[Fact], sought: Sought) -> tuple[list[Copy], Sequence[Finding]]:
         self.step("before:logs")
         purged, findings = self.copies.in_logs(facts, purge=True)
         self.step("after:logs")
@@ -165,28 +189,48 @@ class Forgetter(Struct, frozen=True, kw_only=True):
         self.pen.catch_up()  # what is purged can no longer be committed
         purged += self.copies.in_records(facts, purge=True)
         purged += self.copies.in_history(facts, purge=True)
+        purged += self.copies.in_queue(sought.texts, purge=True)
         self.step("after:records")
-        return purged, findings
+        self.step("before:leftovers")
+        found, more = self.leftovers.find(sought, how="", purge=True)
+        purged += [copy for copy in found if not copy.how]
+        purged += self.derived.drop()
+        self.step("after:leftovers")
+        return purged, (*findings, *more)
 
-    def _reachable(self, facts: Sequence[Fact]) -> tuple[list[Copy], Sequence[Finding]]:
-        """Return where copies are now that could be purged."""
+    def _reachable(self, facts: Sequence[Fact], sought: Sought) -> tuple[list[Copy], Sequence[Finding]]:
+        """Return where copies are now that could be purged, and those that only their owner may touch."""
         found, findings = self.copies.in_logs(facts, purge=False)
         found += self.copies.in_history(facts, purge=False)
         found += self.copies.in_records(facts, purge=False)
-        return found, findings
+        found += self.copies.in_queue(sought.texts, purge=False)
+        left, more = self.leftovers.find(sought, how=PURGE)
+        return [*found, *left, *self.derived.copies(PURGE)], (*findings, *more)
 
-    def _settle(self, event: Event, facts: Sequence[Fact], *, purge: bool) -> None:
-        """Say that a plan is carried out; of a fact that is purged only so much stays that it is known."""
+    def _scrub(self, facts: Sequence[Fact]) -> list[Copy]:
+        """Empty the facts themselves, of which only so much stays that they are known, and the disk of them.
+
+        Nothing can be found by them from now on: all else was done before.
+        """
         records = self.records()
-        self.step("before:settle")
+        self.step("before:scrub")
         with records.transaction():
-            for fact in facts if purge else ():
+            for fact in facts:
                 now = records.facts.get(fact.id)
-                gone = replace(
-                    now, text=FORGOTTEN, key=buried(now.key), line="", subject="", state="forgotten"
-                )
+                key = now.key if is_buried(now.key) else buried(now.key)
+                gone = replace(now, text=FORGOTTEN, key=key, line="", subject="", state="forgotten")
                 records.facts.update(gone)
-            records.audit.note(at=self.clock.now(), actor=OWNER, action=DONE, target=str(event.id))
+        try:
+            is_clean = records.scrub()
+        except Unavailable:
+            is_clean = False
+        self.step("after:scrub")
+        return [] if is_clean else [Copy(kind="records", place="records.db", how=_BUSY)]
+
+    def _settle(self, event: Event) -> None:
+        """Say that a plan is carried out."""
+        self.step("before:settle")
+        self.records().audit.note(at=self.clock.now(), actor=OWNER, action=DONE, target=str(event.id))
         self.step("after:settle")
 
     def _unfinished(self) -> Iterator[Event]:

@@ -8,7 +8,21 @@ from carrel.findings import Finding
 from carrel.records.facts import Fact, Store
 
 CopyKind = Literal[
-    "session", "history", "tombstone", "proposal", "dream", "git", "attachment", "export", "index"
+    "session",
+    "history",
+    "tombstone",
+    "proposal",
+    "dream",
+    "job",
+    "records",
+    "index",
+    "trash",
+    "damaged",
+    "plan",
+    "file",
+    "git",
+    "attachment",
+    "export",
 ]
 """Where copies are; every kind is told with how to be rid of it."""
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from carrel.records.changes import Changes
     from carrel.records.dreams import Dreams
     from carrel.records.facts import Facts
+    from carrel.records.keys import Keys
     from carrel.records.proposals import Proposals
     from carrel.records.queue import Queue
     from carrel.records.recalls import Recalls
@@ -83,6 +84,13 @@ class SqliteRecords:
 
         return SqliteDreams(self._database)
 
+    @property
+    def keys(self) -> "Keys":
+        """Who may come in."""
+        from carrel.records.sqlite.keys import SqliteKeys  # noqa: PLC0415 - few commands need it
+
+        return SqliteKeys(self._database)
+
     def transaction(self) -> AbstractContextManager[None]:
         """Keep all that is written inside, or none of it."""
         return self._database.transaction()
@@ -140,6 +148,10 @@ class SqliteRecords:
                     sql = f"DELETE FROM {table} WHERE instr(payload, ?) RETURNING agent"  # noqa: S608 - our own
                     gone += len(self._database.rows(sql, (said,)))
         return gone
+
+    def scrub(self) -> bool:
+        """Write the file anew without what was removed from it."""
+        return self._database.scrub()
 
     def close(self) -> None:
         """Close the file."""

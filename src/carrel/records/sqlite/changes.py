@@ -13,14 +13,14 @@ from carrel.records.sqlite.columns import from_moment, from_text, from_whole, to
 
 _COLUMNS = (
     "at, actor, action, store, path, before, after, start, old, old_size, new, new_size, agent, session, "
-    "reason, state, undoes, revision"
+    "reason, state, undoes, revision, line"
 )
-_BEGIN = f"INSERT INTO changes ({_COLUMNS}) VALUES ({', '.join('?' * 18)}) RETURNING id, {_COLUMNS}"
+_BEGIN = f"INSERT INTO changes ({_COLUMNS}) VALUES ({', '.join('?' * 19)}) RETURNING id, {_COLUMNS}"
 _DROP = "DELETE FROM changes WHERE id = ? AND state = 'begun'"
 _SETTLE = "UPDATE changes SET state = ? WHERE id = ? RETURNING id"
 _KEEP = "UPDATE changes SET revision = ? WHERE id = ? RETURNING id"
 _PURGE = """
-    UPDATE changes SET start = -1, old = x'', old_size = 0, new = x'', new_size = 0,
+    UPDATE changes SET start = -1, line = 0, old = x'', old_size = 0, new = x'', new_size = 0,
         revision = CASE revision WHEN '' THEN 'purged' ELSE revision END
     WHERE id = ? RETURNING id
     """
@@ -112,12 +112,13 @@ def _row(change: Change) -> tuple[Any, ...]:
         change.state,
         from_whole(change.undoes),
         from_text(named(change.commit)),
+        from_whole(change.splice.line),
     )
 
 
 def _change(row: tuple[Any, ...]) -> Change:
     number, at, actor, action, store, path, before, after, start, old, old_size, new, new_size, *rest = row
-    agent, session, reason, state, undoes, revision = rest
+    agent, session, reason, state, undoes, revision, line = rest
     return Change(
         id=number,
         at=to_moment(at),
@@ -127,7 +128,7 @@ def _change(row: tuple[Any, ...]) -> Change:
         path=to_text(path),
         before=None if before is None else to_text(before),
         after=None if after is None else to_text(after),
-        splice=Splice(start, _inflated(number, old, old_size), _inflated(number, new, new_size)),
+        splice=Splice(start, _inflated(number, old, old_size), _inflated(number, new, new_size), line),
         agent=to_text(agent),
         session=to_text(session),
         reason=to_text(reason),

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
+from carrel import plainjson
 from carrel.records.content import Payload, named, pack, unpack
 from carrel.records.database import Database
 from carrel.records.queue import AT_ONCE, ERROR_CHARACTERS, Job, LeaseLost, State, UnknownJob
@@ -32,10 +33,21 @@ _EXTEND = f"UPDATE jobs SET due = ? WHERE {_MINE} RETURNING {_COLUMNS}"
 _FINISH = f"UPDATE jobs SET state = 'done', result = ?, error = '', due = NULL WHERE {_MINE} RETURNING id"
 _RETRY = f"UPDATE jobs SET state = 'waiting', error = ?, not_before = ?2, due = ?2 WHERE {_MINE} RETURNING id"
 _GIVE_UP = f"UPDATE jobs SET state = 'failed', error = ?, due = NULL WHERE {_MINE} RETURNING id"
+_RELEASE = f"""
+    UPDATE jobs SET state = 'waiting', attempts = attempts - 1, claim = claim + 1, due = not_before
+    WHERE {_MINE}
+    """
 _AGAIN = """
     UPDATE jobs SET state = 'waiting', attempts = 0, error = '', claim = claim + 1, due = not_before
     WHERE id = ? AND state = 'failed'
     """
+
+_HOLDS = "(instr(payload, ?1) OR instr(result, ?1) OR instr(error, ?2))"
+_PURGE = f"""
+    UPDATE jobs SET payload = '{{}}', result = '{{}}', error = ''
+    WHERE due IS NULL AND {_HOLDS} RETURNING id
+    """
+_HOLDING = f"SELECT id FROM jobs WHERE {_HOLDS}"
 
 
 class SqliteQueue:
@@ -81,20 +93,50 @@ class SqliteQueue:
         else:
             self._end(job, _RETRY, (what, from_moment(retry_at)), {"waiting"})
 
+    def release(self, job: Job) -> None:
+        """Let go of a taken job."""
+        self._database.rows(_RELEASE, (job.id, job.claim))
+
     def again(self, number: int) -> Job:
         """Put a failed job back."""
         with self._database.transaction():
             self._database.rows(_AGAIN, (from_whole(number),))
-            rows = self._database.rows(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", (from_whole(number),))
+            return self.get(number)
+
+    def get(self, number: int) -> Job:
+        """Return a job."""
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", (from_whole(number),))
         if not rows:
             raise UnknownJob(number)
         return _job(rows[0])
 
-    def jobs(self, state: State | None = None, *, limit: int = 100, after: int = 0) -> list[Job]:
+    def jobs(
+        self, state: State | None = None, *, kind: str | None = None, limit: int = 100, after: int = 0
+    ) -> list[Job]:
         """Return jobs in the order they were put."""
-        which, values = where(("id > ?", from_whole(after)), ("state = ?", state))
+        which, values = where(
+            ("id > ?", from_whole(after)),
+            ("state = ?", state),
+            ("kind = ?", None if kind is None else from_text(kind)),
+        )
         sql = f"SELECT {_COLUMNS} FROM jobs WHERE {which} ORDER BY id LIMIT ?"
         return [_job(row) for row in self._database.rows(sql, (*values, max(from_whole(limit), 0)))]
+
+    def holding(self, texts: Collection[str]) -> int:
+        """Return how many jobs hold one of these texts."""
+        return self._count(_HOLDING, texts)
+
+    def purge(self, texts: Collection[str]) -> int:
+        """Empty the jobs that are over and hold one of these texts, for good."""
+        with self._database.transaction():
+            return self._count(_PURGE, texts)
+
+    def _count(self, sql: str, texts: Collection[str]) -> int:
+        found: set[int] = set()
+        for text in filter(None, texts):
+            said = plainjson.dumps(text).decode()[1:-1]  # as it stands inside of a payload
+            found |= {row[0] for row in self._database.rows(sql, (said, from_text(text)))}
+        return len(found)
 
     def counts(self) -> dict[State, int]:
         """Return how many jobs are in each state."""

@@ -143,4 +143,16 @@ _FORMAT_5 = """
     CREATE UNIQUE INDEX promotions_once ON promotions (agent, key) WHERE state IN ('planned', 'promoted');
     """
 
-MIGRATIONS = (_FORMAT_1, _FORMAT_2, _FORMAT_3, _FORMAT_4, _FORMAT_5)
+# What a key may do is its reach: `right` is a word of SQL.
+_FORMAT_6 = """
+    CREATE TABLE keys (
+        id TEXT PRIMARY KEY, name ANY NOT NULL, digest TEXT NOT NULL, reach TEXT NOT NULL,
+        scope TEXT NOT NULL, created INTEGER NOT NULL, expires INTEGER, revoked INTEGER
+    ) STRICT, WITHOUT ROWID;
+    """
+
+_FORMAT_7 = """
+    ALTER TABLE changes ADD COLUMN line INTEGER NOT NULL DEFAULT 0;
+    """
+
+MIGRATIONS = (_FORMAT_1, _FORMAT_2, _FORMAT_3, _FORMAT_4, _FORMAT_5, _FORMAT_6, _FORMAT_7)

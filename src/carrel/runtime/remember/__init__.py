@@ -19,7 +19,7 @@ from carrel.memory.extract import MOST_ENTRIES, Stretch, Told, ends_turn, overhe
 from carrel.memory.judging import facts_of
 from carrel.memory.keeping import Keeper
 from carrel.memory.pen import Author
-from carrel.memory.trust import AGENT
+from carrel.memory.trust import owners_of
 from carrel.memory.words import content_stems
 from carrel.records import Payload, Records
 from carrel.records.queue import Job
@@ -31,7 +31,6 @@ from carrel.sessions.placed import Placed
 from carrel.sessions.store import Sessions
 from carrel.sessions.transcript import Entry
 from carrel.settings import AgentSettings, UserSettings
-from carrel.workspace.scope import Scope
 
 __all__ = ["ACTOR", "KIND", "Asking", "BadExtraction", "Due", "Errand", "Learnt", "Remember"]
 
@@ -46,7 +45,6 @@ LONGEST = 600.0
 
 _READ = 8_000  # characters of an entry that count for how many are read at once
 _MOST_COUNTED = 256
-_FIRST = 20
 _MOST_BEFORE = 200  # entries before those that are read, in which something from outside is looked for
 
 
@@ -231,19 +229,8 @@ class Remember(Struct, frozen=True, kw_only=True):
         return overheard(entries, self.owners(session), self.clock.now())
 
     def owners(self, session: str) -> Collection[str]:
-        """Return the ids of the owner as a sender: the one in the settings, else whoever spoke first.
-
-        In main scope the owner is alone, so that whoever began is the owner, and who comes later is not.
-        Where somebody speaks without an id, that is the owner, and nobody else.
-        """
-        if self.user.id:
-            return (self.user.id,)
-        first = [
-            entry.sender_id or ""
-            for entry in (placed.entry for placed in self.sessions.page(session, limit=_FIRST).entries)
-            if entry.role == "user" and entry.scope in ("", Scope.MAIN) and entry.source_plugin != AGENT
-        ]
-        return first[:1] if first and all(first) else ()
+        """Return the ids of the owner as a sender in a session."""
+        return owners_of(self.sessions, session, self.user.id)
 
     def _cursor(self, session: str, total: int) -> int:
         """Return up to which entry a session was read; a log that is shorter is another one."""

@@ -9,7 +9,9 @@ from msgspec import Struct
 from carrel.errors import Conflict, Unavailable
 from carrel.findings import Finding
 from carrel.memory.keeping import Kept
+from carrel.memory.sorting import CROWDED_OUT
 from carrel.records.facts import Fact
+from carrel.records.proposals import MOST_WAITING
 from carrel.records.queue import Job
 
 Reason = Literal["", "memory_off", "no_model", "too_few_turns", "put_before"]
@@ -117,6 +119,12 @@ def remarks(learnt: Learnt) -> Iterator[Finding]:
     if learnt.cut:
         said = f"{learnt.cut:,} facts more than one answer may hold were left out."
         yield Finding(code="facts_cut", message=said, hint="The session has every word.")
+    if crowded_out := reasons_of(learnt.kept.refused).get(CROWDED_OUT, 0):
+        yield Finding(
+            code="facts_crowded_out",
+            message=f"{crowded_out:,} facts were left out, since {MOST_WAITING:,} changes wait already.",
+            hint="Look through `carrel memory review`; `carrel memory extract --anew` then takes them.",
+        )
     if learnt.kept.refused or learnt.odd:
         reasons = reasons_of(learnt.kept.refused) | ({"malformed": learnt.odd} if learnt.odd else {})
         told = ", ".join(f"{number:,} {reason}" for reason, number in reasons.items())
