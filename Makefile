@@ -27,7 +27,10 @@ bench: $(VENV)/.benched
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/search.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/headings.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/memory.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/dreams.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/screen.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/server.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/mcp_calls.py
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
@@ -39,7 +42,7 @@ $(VENV)/.checked: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.benched: $(VENV)/.installed
-	@$(PIP) --editable '.[agent,bench,embed]'
+	@$(PIP) --editable '.[agent,bench,embed,server]'
 	@touch $@
 
 clean:

@@ -1,12 +1,12 @@
 """The composition root: settings, files, records and engine put together as a Workspace."""
 
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from carrel import __version__, making
+from carrel import __version__, making, telemetry
 from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
 from carrel.context.compare import (
@@ -29,13 +29,13 @@ from carrel.opening import (
     open_directory,
     pick_agent,
     stand_ins,
+    team_of,
 )
 from carrel.records.database import DatabaseUnavailable, NewerFormat
 from carrel.runtime.health import Health, examine, missing_files, visible_to
 from carrel.runtime.prepare import preview, records_unavailable
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
-from carrel.settings import AgentSettings
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 if TYPE_CHECKING:  # what only conversations need is loaded by the first of them
@@ -75,7 +75,8 @@ class Workspace(Furnished):
         environ = os.environ if environ is None else environ
         opened = open_directory(path, environ=environ, layout=layout, lower=lower)
         nobody = team and agent is None and len(opened.config.settings.agents) > 1
-        chosen = AgentSettings(id=DEFAULT_AGENT) if nobody else pick_agent(opened.config.settings, agent)
+        settings = opened.config.settings
+        chosen = team_of(settings) if nobody else pick_agent(settings, agent)
         return cls(opened.moved_to(chosen.workspace), chosen, base=opened)
 
     @classmethod
@@ -111,9 +112,11 @@ class Workspace(Furnished):
         budget: Budget | None = None,
     ) -> Assembly:
         """Return what a model would read now, with the account of it, and record nothing."""
-        inputs = self._inputs(session, query, scope)
-        records = self.records if session and self._has_records() else None
-        return preview(self.assembler, records, inputs, budget=budget).assembly
+        with telemetry.span("carrel.assemble_context", carrel__context__scope=scope) as span:
+            inputs = self._inputs(session, query, scope)
+            records = self.records if session and self._has_records() else None
+            assembly = preview(self.assembler, records, inputs, budget=budget).assembly
+            return _accounted(assembly, span)
 
     def prepare(
         self,
@@ -133,10 +136,13 @@ class Workspace(Furnished):
 
         listener, said = parse_scope(scope), Message("user", message or "")
         event = TurnBegins(agent=self.agent.id, session=session, scope=listener, message=said)
-        findings = self.callbacks.before_turn(event)
-        caller = self.conversations.caller(session, scope)
-        assembly = caller.prepare(message, budget=budget, reload=reload).assembly
-        return assembly.with_warnings(findings) if findings else assembly
+        with telemetry.span(
+            "carrel.assemble_context", carrel__context__scope=scope, gen_ai__conversation__id=session
+        ) as span:
+            findings = self.callbacks.before_turn(event)
+            caller = self.conversations.caller(session, scope)
+            assembly = _accounted(caller.prepare(message, budget=budget, reload=reload).assembly, span)
+            return assembly.with_warnings(findings) if findings else assembly
 
     def record(
         self,
@@ -180,7 +186,10 @@ class Workspace(Furnished):
             facets=facets,
             diverse=diverse,
         )
-        return self.searching.find(asked, scope=parse_scope(scope), session=session)
+        with telemetry.span("search_memory", gen_ai__operation__name="search_memory") as span:
+            found = self.searching.find(asked, scope=parse_scope(scope), session=session)
+            span.set_attribute("gen_ai.memory.record.count", len(found.hits))
+            return found
 
     def tools(self, *, session: str | None = None, scope: str = Scope.MAIN) -> "Registry":
         """Return the tools that the agent may call before this listener, in this session."""
@@ -210,14 +219,30 @@ class Workspace(Furnished):
     def sweep(
         self, *, model: "Model | None" = None, limit: int = 100, kinds: Sequence[str] | None = None
     ) -> "Swept":
-        """Do what waits in the queue, at most so much of it; consolidate and dream if it is time."""
-        if kinds is None and self.config.settings.consolidation.automatic:
-            self.conversations.learning.consolidation.put(self.config.clock.now())
-        swept = self.conversations.sweep(model, limit, kinds)
-        if kinds is None:
-            self.forgetting.finish()
-            self.dreaming.run_if_due()
-        return swept
+        """Do what waits in the queue, at most so much of it; consolidate and dream if it is time.
+
+        Without an agent of its own, each that is at home here consolidates and dreams for itself.
+        """
+        with telemetry.span("upsert_memory", gen_ai__operation__name="upsert_memory") as span:
+            if kinds is None:
+                now = self.config.clock.now()
+                self._for_each_agent(lambda each: each.conversations.learning.consolidation.put_on_time(now))
+            swept = self.conversations.sweep(model, limit, kinds)
+            if kinds is None:
+                self.forgetting.finish()
+                self._for_each_agent(lambda each: each.dreaming.run_if_due())
+            span.set_attribute("carrel.jobs.done", swept.done)
+            return swept
+
+    def _for_each_agent(self, work: "Callable[[Workspace], object]") -> None:
+        """Do something as this agent, else as each of those that it stands for."""
+        agents = self.config.settings.agents
+        if not agents or any(agent.id == self.agent.id for agent in agents):
+            work(self)
+            return
+        for agent in agents:
+            with type(self)(self._base.moved_to(agent.workspace), agent, base=self._base) as own:
+                work(own)
 
     def compact(self, session: str, *, scope: str = Scope.MAIN) -> "Compacted":
         """Let a summary stand for all but the last turns of a session; its log stays whole."""
@@ -301,3 +326,15 @@ class Workspace(Furnished):
 
     def _memory_faults(self) -> tuple[Finding, ...]:
         return self.memory.findings() if self._has_records() else ()
+
+
+def _accounted(assembly: Assembly, span: telemetry.Span) -> Assembly:
+    """Tell how large an assembly is and what was cut from it, in figures."""
+    report = assembly.report
+    states = [row.state for row in report.sections]
+    span.set_attribute("carrel.context.used_tokens", report.tokens.used)
+    span.set_attribute("carrel.context.stable_prefix_tokens", report.prefix.tokens)
+    span.set_attribute("carrel.context.prefix_hash", report.prefix.sha256)
+    span.set_attribute("carrel.context.truncated_files", states.count("truncated"))
+    span.set_attribute("carrel.context.excluded_files", states.count("excluded"))
+    return assembly

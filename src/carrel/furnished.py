@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from carrel.context.inputs import Inputs
+from carrel.files import Content
 from carrel.opening import Opened, time_zone
 from carrel.runtime.prepare import recalls
 from carrel.sessions.places import valid_session
@@ -68,6 +69,8 @@ class Furnished(Shelf):
             pen=lambda: self.memory.pen,
             sessions=lambda: self.conversations.everyones,
             namespace=lambda: self.memory.namespace.path,
+            places=self._places,
+            let_go=self._leave_search,
         )
 
     @cached_property
@@ -94,9 +97,20 @@ class Furnished(Shelf):
 
         return Callbacks()
 
+    def _keep(self, path: str, data: bytes, found: Content | None, *, actor: str) -> int:
+        from carrel.memory.pen import Author  # noqa: PLC0415 - as above
+
+        author = Author(actor=actor, action="put")
+        return self.memory.pen.put("workspace", path, data, author, expect=found).id
+
     def _written(self) -> None:
         if (searching := vars(self).get("searching")) is not None:
             searching.expire()
+
+    def _leave_search(self) -> None:
+        """Let go of the index; who searches next opens it anew."""
+        if (searching := vars(self).pop("searching", None)) is not None:
+            searching.close()
 
     def _inputs(self, session: str | None, query: str | None, scope: str) -> Inputs:
         zone, listener = self.config.settings.time_zone, parse_scope(scope)

@@ -221,6 +221,19 @@ def pick_agent(settings: Settings, name: str | None) -> AgentSettings:
     return next(iter(known.values()), AgentSettings(id=DEFAULT_AGENT))
 
 
+def team_of(settings: Settings) -> AgentSettings:
+    """Return who stands for all agents that are at home here: what one of them has, this one has.
+
+    It is no agent of its own: where one has its name, it is that one.
+    """
+    here = [agent for agent in settings.agents if agent.workspace is None]
+    has_memory = not here or any(agent.memory_enabled for agent in here)
+    same = (agent for agent in here if agent.id == DEFAULT_AGENT)
+    team = next(same, AgentSettings(id=DEFAULT_AGENT, memory_enabled=has_memory))
+    git = next((agent.workspace_git for agent in (team, *here) if agent.workspace_git.enabled), None)
+    return replace(team, workspace_git=git or team.workspace_git)
+
+
 def settle_layout(config: Config, remembered: Callable[[str | None], str | None]) -> str:
     """Return the name of the layout: as the settings say, else as remembered, else as the files give away."""
     named = config.settings.layout

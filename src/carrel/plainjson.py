@@ -4,7 +4,8 @@ A lone surrogate, as in a name or a message in another encoding, must come back 
 it in both directions, the standard library writes it as an escape.
 """
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from msgspec import DecodeError, json
 
@@ -32,3 +33,14 @@ def loads(data: bytes | str) -> Any:
             return escaping.loads(data)
         except RecursionError as error:
             raise ValueError("nested too deep") from error
+
+
+def unicode_only(value: Any) -> Any:
+    """Replace what is not Unicode, such as the bytes of a file name in another encoding."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {key: unicode_only(item) for key, item in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [unicode_only(item) for item in cast("Sequence[Any]", value)]
+    return value

@@ -4,9 +4,9 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
@@ -39,6 +39,12 @@ from carrel.workspace.scope import Privacy, Scope, parse_scope, privacy_of, read
 from carrel.workspace.skills import SkillCost, Skills
 from carrel.workspace.subagents import AgentRow, Subagents
 
+if TYPE_CHECKING:
+    from carrel.screen.policy import Screen
+
+OWNER = "owner"
+"""Who changes files where nobody else is named."""
+
 
 class Shelf(ABC):
     """The files of an opened workspace, with the eyes of one listener or another.
@@ -70,6 +76,14 @@ class Shelf(ABC):
             with suppress(BadPath):  # whose sessions these are is told
                 private.append(f"{clean(agent.transcripts_dir or '')}/**")
         return replace(layout, private=(*layout.private, *private))
+
+    @property
+    def screen(self) -> "Screen":
+        """What is done with secrets and personal data before memory is written or a text embedded."""
+        from carrel.screen.policy import Screen  # noqa: PLC0415 - who only reads has no use for it
+
+        privacy = self.config.settings.privacy
+        return Screen(secrets=privacy.secrets, personal=privacy.personal)
 
     @cached_property
     def records(self) -> Records:
@@ -178,10 +192,17 @@ class Shelf(ABC):
         return fetch(self.files, path, view=self.eyes(scope))
 
     def put(
-        self, path: str, data: bytes, *, expect: str | None = None, scope: str = Scope.MAIN
+        self,
+        path: str,
+        data: bytes,
+        *,
+        expect: str | None = None,
+        scope: str = Scope.MAIN,
+        actor: str = OWNER,
     ) -> edit.Written:
         """Write a file over the content with this digest ("absent": none), else over what is there now."""
-        written = edit.put(self.files, path, data, expect=expect, view=self.eyes(scope))
+        keep = partial(self._keep, actor=actor)
+        written = edit.put(self.files, path, data, expect=expect, view=self.eyes(scope), keep=keep)
         self._written()
         return written
 
@@ -256,6 +277,10 @@ class Shelf(ABC):
     @abstractmethod
     def _written(self) -> None:
         """Take note that a file was written."""
+
+    @abstractmethod
+    def _keep(self, path: str, data: bytes, found: Content | None, *, actor: str) -> int:
+        """Write a file so that this can be undone; return the number of the change."""
 
     def find_namespaces(self) -> FileStore:
         """Return the store of namespaces to read from; none exist before the first is written."""

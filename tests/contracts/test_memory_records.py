@@ -310,7 +310,7 @@ def test_facts_and_cursor_are_kept_together_or_not_at_all(records: Records) -> N
 
 def test_a_change_comes_back_as_it_was_begun_with_its_number(records: Records) -> None:
     given = change(
-        id=99, store="namespaces", before="d0", after=None, splice=Splice(2**40, b"old\0\xff", b""), agent="kate",
+        id=99, store="namespaces", before="d0", after=None, splice=Splice(2**40, b"old\0\xff", b"", 2**20), agent="kate",
         session="s1", reason="said so", undoes=3, commit="c1",
     )  # fmt: skip
     begun = records.changes.begin(given)

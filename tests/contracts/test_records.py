@@ -331,6 +331,8 @@ def test_a_number_that_no_job_has_is_not_found(records: Records, number: int) ->
     records.queue.put("extract", {}, key="k")
     with pytest.raises(UnknownJob) as refusal:
         records.queue.again(number)
+    with pytest.raises(UnknownJob):
+        records.queue.get(number)
     assert isinstance(refusal.value, NotFound)
     assert str(number) in refusal.value.message
     assert refusal.value.hint
@@ -372,6 +374,33 @@ def test_jobs_are_listed_and_counted_by_state(records: Records) -> None:
     assert [job.key for job in records.queue.jobs("done")] == ["a"]
     assert [job.key for job in records.queue.jobs("failed")] == ["b"]
     assert [job.key for job in records.queue.jobs("running")] == ["c"]
+
+
+def test_a_job_that_is_let_go_of_may_be_taken_at_once_and_its_attempt_does_not_count(
+    records: Records,
+) -> None:
+    records.queue.put("extract", {}, key="k", not_before=NOW)
+    records.queue.fail(taken(records), "once", retry_at=NOW)
+    held = taken(records)
+    records.queue.release(held)
+    free = records.queue.get(held.id)
+    assert (free.state, free.attempts, free.error, free.leased_until) == ("waiting", 1, "once", None)
+    with pytest.raises(LeaseLost):
+        records.queue.finish(held)
+    other = taken(records)
+    assert other.attempts == 2
+    records.queue.release(held)
+    assert only(records) == other
+
+
+def test_jobs_are_listed_by_kind(records: Records) -> None:
+    for kind, key in (("extract", "a"), ("delegate", "b"), ("extract", "c"), ("m\udcff", "d")):
+        records.queue.put(kind, {}, key=key)
+    taken(records)
+    assert [job.key for job in records.queue.jobs(kind="extract")] == ["a", "c"]
+    assert [job.key for job in records.queue.jobs("waiting", kind="extract")] == ["c"]
+    assert [job.key for job in records.queue.jobs(kind="m\udcff")] == ["d"]
+    assert records.queue.jobs(kind="'; DROP TABLE jobs; --") == []
 
 
 def test_moments_of_any_zone_are_compared_and_come_back_to_the_microsecond(records: Records) -> None:

@@ -27,7 +27,7 @@ LAYOUTS = {
             "memory/2020-01-01.md": (CANARY, False),
             "memory/kate.md": (CANARY, True),
             "memory/milo.md": (CANARY, False),
-            "agents/kate/memory.md": (CANARY, False),
+            "agents/kate/memory.md": (CANARY, True),
             "agents/kate/sessions/s0.jsonl": (CANARY, False),
             "ledger-comment.md": (PRIVATE, True),
             "ledger-tag.md": (TAGGED, True),

@@ -20,7 +20,8 @@ from carrel.memory.dream.writing import bullet_of, with_promotions
 from carrel.records.dreams import Dream, Promotion
 from carrel.records.recalls import RecallEvent
 from carrel.records.sqlite import SqliteRecords
-from carrel.settings import DreamingSettings, DreamWeights
+from carrel.settings import DreamingSettings
+from carrel.settings.remembering import DreamWeights
 
 QUICK = settings(max_examples=50, deadline=None)
 numbers = st.integers(-10, 10**9)

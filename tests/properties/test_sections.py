@@ -121,6 +121,14 @@ def test_sections_are_those_of_the_outline(text):
 
 @given(texts())
 @settings(max_examples=MANY, deadline=None)
+def test_a_text_with_many_marks_has_the_same_sections_as_one_with_few(text):
+    many = text + "\nwords # of no heading" * 1_100
+    found = [(part.heading, part.level, part.start) for part in sections(text + "\n")]
+    assert [(part.heading, part.level, part.start) for part in sections(many)] == found
+
+
+@given(texts())
+@settings(max_examples=MANY, deadline=None)
 def test_every_section_is_found_by_its_address(text):
     parts = sections(text)
     assert [find(text, address) for address in addresses_of(parts)] == list(parts)

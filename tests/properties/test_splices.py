@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.memory.blocks import blocks
-from carrel.memory.splice import applied, diff, digest_of, hunks_of, lines_of, reverted, splice_of
+from carrel.memory.splice import (
+    applied,
+    diff,
+    digest_of,
+    hunks_of,
+    lines_of,
+    reverted,
+    same_around,
+    splice_of,
+)
 from carrel.memory.undo import UndoConflict, taken_back
 from carrel.records.changes import Change
 
@@ -41,6 +50,7 @@ def test_a_change_is_made_and_taken_back_to_the_byte(old: bytes | None, new: byt
 def test_a_splice_consists_of_whole_lines(old: bytes, new: bytes) -> None:
     splice = splice_of(old, new)
     assert splice.start == 0 or old[: splice.start].endswith(b"\n")
+    assert splice.line == old.count(b"\n", 0, splice.start) + 1
     for text, part in ((old, splice.old), (new, splice.new)):
         end = splice.start + len(part)
         assert end == len(text) or end == splice.start or part.endswith(b"\n")
@@ -49,6 +59,19 @@ def test_a_splice_consists_of_whole_lines(old: bytes, new: bytes) -> None:
         assert new[hunk.at : hunk.at + len(written)] == written
         assert hunk.above or hunk.at == 0
         assert hunk.below or hunk.at + len(written) == len(new)
+
+
+@given(TEXTS, TEXTS)
+def test_what_is_the_same_around_a_change_is_whole_lines(old: bytes, new: bytes) -> None:
+    one, other = (text.decode("latin-1") for text in (old, new))
+    start, end = same_around(one, other)
+    assert start + end <= min(len(one), len(other))
+    assert one[:start] == other[:start]
+    assert one[len(one) - end :] == other[len(other) - end :]
+    assert not start or one[start - 1] == "\n"
+    assert not end or one[-end - 1 : -end] in ("", "\n") or one[len(one) - end - 1] == "\n"
+    before, after = one[start : len(one) - end].split("\n"), other[start : len(other) - end].split("\n")
+    assert not before[1:] or not after[1:] or before[0] != after[0]
 
 
 @given(TEXTS, TEXTS)

@@ -1,6 +1,11 @@
 """`carrel memory consolidate`: what would change, what did, and the way back, from the shell."""
 
+import io
+import sys
+
 import pytest
+
+from carrel import Workspace
 
 ENTRIES = "- 09:00 [decision] Chose JWT for authentication. _(session s1, m2)_\n- The demo is on Friday.\n"
 
@@ -62,3 +67,31 @@ def test_an_old_journal_goes_to_the_archive_and_is_still_found(cli, desk):
     assert not (desk / "memory/2025-01-02.md").exists()
     found = cli("-C", desk, "search", "zeppelin Friedrichshafen", "--json").document
     assert "memory/archive/2025-01-02.md" in str(found)
+
+
+@pytest.mark.parametrize("automatic", [True, False])
+def test_a_chat_that_ends_lets_the_journal_be_consolidated_where_that_is_wanted(
+    cli, tmp_path, monkeypatch, automatic
+):
+    root = tmp_path / "desk"
+    (root / "memory").mkdir(parents=True)
+    (root / "carrel.yaml").write_text(
+        f"layout: carrel\nconsolidation: {{automatic: {str(automatic).lower()}}}\nagents:\n  - id: kate\n"
+    )
+    (root / "memory/2026-04-23.md").write_text("- 09:00 [decision] Chose JWT for authentication.\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Hello there.\n")))
+    assert cli("-C", root, "chat", "--session", "s1").code == 0
+    with Workspace.open(root, environ={"CARREL_HOME": str(cli.home)}) as workspace:
+        kinds = {job.kind for job in workspace.records.queue.jobs()}
+    assert ("consolidate" in kinds) == automatic
+
+
+def test_a_schedule_is_kept_by_the_sweep(cli, tmp_path):
+    root = tmp_path / "desk"
+    (root / "memory").mkdir(parents=True)
+    (root / "carrel.yaml").write_text("layout: carrel\nconsolidation: {schedule: every 1d}\n")
+    for day, entry in (("2026-04-22", "Ana uses a Samsung."), ("2026-04-23", "Luis is tall.")):
+        (root / f"memory/{day}.md").write_text(f"- 09:00 [note] {entry}\n")
+        assert cli("-C", root, "sweep").code == 0
+    assert "Samsung" in (root / "MEMORY.md").read_text()
+    assert "Luis" not in (root / "MEMORY.md").read_text()

@@ -173,6 +173,7 @@ def test_put_prints_the_digest_that_the_next_put_expects(cli, desk, give) -> Non
     done = cli("-C", desk, "files", "put", "--expect", done.text.strip().upper(), "notes/a.md", "--json")
     assert done.document == {
         "schema_version": 1, "path": "notes/a.md", "digest": sha(b"two"), "size": 3, "replaced": sha(one),
+        "change": 2,
     }  # fmt: skip
     give(b"three")
     stale = cli("-C", desk, "files", "put", "--expect", sha(b"one"), "notes/a.md", "--json")

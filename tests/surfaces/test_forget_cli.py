@@ -26,7 +26,7 @@ def test_the_report_has_a_stable_form(cli, learnt):
     told = cli("-C", sample, "--agent", "kate", "memory", "forget", fact, "--purge", "--json").document
     assert set(told) == {
         "schema_version", "dry_run", "facts", "removed", "proposals", "recalls", "calls", "purged", "remaining",
-        "finished",
+        "finished", "findings",
     }  # fmt: skip
     assert [(each["path"], each["text"]) for each in told["removed"]] == [("memory/kate.md", f"- {SAMSUNG}")]
     assert all(set(each) == {"kind", "place", "count", "how"} for each in told["purged"] + told["remaining"])

@@ -324,7 +324,7 @@ def test_a_notebook_of_50_mb_is_refused_by_every_command_and_left_as_it_is(run, 
     assert (sample / "huge.md").stat().st_size == 50_000_000
     sample.put({"memory/kate.md": b"x" * 50_000_000})
     refused = run("add", "A heron.", "--json")
-    assert (refused.code, refused.error["code"]) == (1, "unreadable")
+    assert (refused.code, refused.error["code"]) == (1, "fact_unwritten")
 
 
 def test_a_directory_a_link_to_outside_and_a_fifo_are_refused(run, sample, tmp_path):
@@ -545,7 +545,9 @@ def test_what_waits_is_listed_and_decided_one_by_one_in_bulk_and_in_other_words(
     assert {(each["path"], each["trust"]) for each in told["proposals"]} == {("memory/kate.md", "external")}
     shown = run("review", "--limit", "2")
     assert "+- Heron 0 sleeps." in shown.text
-    assert "3 more" in shown.warnings
+    assert f"5 wait in all. More: --after {second}" in shown.warnings
+    rest = ok("review", "--limit", "3", "--after", str(second))
+    assert ([each["id"] for each in rest["proposals"]], rest["next"]) == ([third, fourth, fifth], None)
     assert not (sample / "memory/kate.md").exists()
 
     approved = ok("review", "approve", str(first), str(second))["proposals"]

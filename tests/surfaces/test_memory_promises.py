@@ -672,7 +672,9 @@ def test_a_fact_that_could_not_be_written_is_told_and_written_as_soon_as_it_can_
     (sample / "memory").chmod(0o555)
     try:
         refused = process(*words, "add", FACT, "--json", privileged=False)
-        assert (refused.code, refused.error["code"]) == (1, "read_only")
+        assert (refused.code, refused.error["code"]) == (1, "fact_unwritten")
+        assert "memory/kate.md" in refused.error["message"]
+        assert "carrel sweep" in refused.error["hint"]
         health = process("-C", sample, "health", "--json", privileged=False).document
         assert "facts_unwritten" in codes(health)
     finally:

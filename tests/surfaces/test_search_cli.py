@@ -149,19 +149,36 @@ def test_search_memory_search_and_the_tool_give_the_same_hits(cli, sample, embed
         ]
 
 
-def test_the_tool_s_filters_are_those_of_the_shell(cli, shelf):
-    arguments = {
-        "query": "harbour",
-        "tier": "journal",
-        "since": "2026-04-20",
-        "until": "2026-04-20",
-        "limit": 3,
-    }
-    words = ("--tier", "journal", "--since", "2026-04-20", "--until", "2026-04-20", "--limit", "3")
-    told = cli(
-        "-C", shelf, "tools", "call", "memory_search", "--args", json.dumps(arguments), "--json"
-    ).document
-    assert paths(told) == paths(search(cli, shelf, "harbour", *words)) == ["memory/2026-04-20.md"]
+FILTERS = [
+    {"tier": "journal", "since": "2026-04-20", "until": "2026-04-20", "limit": 3},
+    {"tier": "document", "limit": 1},
+    {"section": "later"},
+    {"since": "2026-04-20"},
+    {"until": "2026-04-19"},
+    {"tier": "session"},
+]
+
+
+@pytest.mark.parametrize("scope", ["main", "shared"])
+@pytest.mark.parametrize("asked", FILTERS)
+def test_the_tool_s_filters_are_those_of_the_shell(cli, shelf, asked, scope):
+    record(shelf, cli, "s1", "Ana walked to the harbour.")
+    words = [word for name, value in asked.items() for word in (f"--{name}", str(value))]
+    given = ("-C", shelf, "--scope", scope)
+    arguments = json.dumps({"query": "harbour", **asked})
+    one = cli(*given, "search", "harbour", *words, "--json").document
+    two = cli(*given, "memory", "search", "harbour", *words, "--json").document
+    three = cli(*given, "tools", "call", "memory_search", "--args", arguments, "--json").document
+    assert one == two
+    told = [{k: v for k, v in hit.items() if k != "ranges" and v is not None} for hit in one["hits"]]
+    assert told == three["hits"]
+    assert told or scope == "shared" or asked not in FILTERS[:3]
+
+
+def test_a_filter_of_the_tool_holds(cli, shelf):
+    arguments = json.dumps({"query": "harbour", **FILTERS[0]})
+    told = cli("-C", shelf, "tools", "call", "memory_search", "--args", arguments, "--json").document
+    assert paths(told) == ["memory/2026-04-20.md"]
 
 
 @pytest.mark.parametrize("arguments", [{"since": "tomorrow"}, {"until": "2026-02-30"}, {"until": "\udcff"}])

@@ -29,7 +29,8 @@ from carrel.config.schema import json_schema
 from carrel.config.trust import NewerTrustFile
 from carrel.errors import CarrelError
 from carrel.plainyaml import BadYaml
-from carrel.settings import BadSetting, Settings
+from carrel.settings import Settings
+from carrel.settings.about import BadSetting
 from carrel.settings.parse import parse_text
 
 REFERENCE = Path(__file__).parents[2] / "docs/reference/config.md"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from carrel.settings import AgentSettings, BadSetting, Settings, leaves, spec_at
+from carrel.settings import AgentSettings, Settings, leaves, spec_at
+from carrel.settings.about import BadSetting
 from carrel.settings.parse import build, parse, parse_text
 
 

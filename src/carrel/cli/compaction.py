@@ -11,7 +11,6 @@ from carrel.cli.options import Shared, shared_options
 from carrel.context.forecast import COMPACT_PERCENT, FLUSH_PERCENT, Forecast
 from carrel.context.forecast import forecast as foretell
 from carrel.files import show as shown
-from carrel.runtime.compact import Compactor
 from carrel.sessions.places import valid_session
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
@@ -36,12 +35,7 @@ def compact(shared: Shared, session: str, model_name: str | None, *, dry_run: bo
     with _owners(shared, session) as workspace:
         workspace.sessions.row(session)
         if dry_run:
-            done = Compactor(
-                agent=workspace.agent.id,
-                sessions=workspace.sessions,
-                callbacks=workspace.callbacks,
-                count=workspace.counts.count,
-            ).preview(session)
+            done = workspace.conversations.preview(session)
         elif model_name is not None:
             done = asyncio.run(workspace.summarise(session, workspace.model(model_name)))
         else:

@@ -2,15 +2,16 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import click
 from msgspec import json
 
 from carrel.errors import Unavailable
 from carrel.findings import Finding
+from carrel.plainjson import unicode_only
 
 SCHEMA_VERSION = 1
 
@@ -78,17 +79,6 @@ def document(data: Mapping[str, Any]) -> None:
 def _is_terminal() -> bool:
     stream: IO[str] | None = sys.stdout
     return stream is not None and stream.isatty()
-
-
-def unicode_only(value: Any) -> Any:
-    """Replace what is not Unicode, such as the bytes of a file name in another encoding."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, Mapping):
-        return {key: unicode_only(item) for key, item in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, (list, tuple)):
-        return [unicode_only(item) for item in cast("Sequence[Any]", value)]
-    return value
 
 
 def styled(text: str, **style: Any) -> str:

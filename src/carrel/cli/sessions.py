@@ -16,11 +16,13 @@ from carrel.cli.options import Shared, shared_options
 from carrel.errors import CarrelError
 from carrel.files import show as shown
 from carrel.opening import time_zone
+from carrel.runtime.removing import attachments, remove
 from carrel.sessions.export import FORMS, export
 from carrel.sessions.fork import fork as fork_session
-from carrel.sessions.fork import forks_with_attachments, number_at
+from carrel.sessions.fork import number_at
 from carrel.sessions.message import Role
 from carrel.sessions.places import valid_session
+from carrel.sessions.rows import entry_row, forked_row, listed
 from carrel.sessions.search import search as search_sessions
 from carrel.sessions.store import Sessions
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
@@ -66,7 +68,7 @@ def list_(shared: Shared, limit: int, offset: int) -> None:
         now = workspace.config.clock.now()
     if shared.as_json:
         output.document(
-            {"sessions": [transcripts.row_json(row) for row in rows], "total": total, "offset": offset}
+            {"sessions": [to_builtins(listed(row)) for row in rows], "total": total, "offset": offset}
         )
         return
     if not rows:
@@ -121,7 +123,7 @@ def show(
     earlier = min(first, page.total + 1) if first > 1 and page.total else None
     if shared.as_json:
         about = {"session": session, "title": row.title, "total": page.total, "header": page.header}
-        entries = [transcripts.entry_json(placed) for placed in page.entries]
+        entries = [to_builtins(entry_row(placed)) for placed in page.entries]
         turns = {"next": after, "previous": earlier, "findings": to_builtins(page.findings)}
         output.document({**about, "entries": entries, **turns})
         return
@@ -261,9 +263,7 @@ def fork(shared: Shared, session: str, at: str | None, to: str | None) -> None:
     with _owners(shared, f"session {shown(session)}") as workspace:
         made = fork_session(workspace.sessions, session, at=at, to=to, now=workspace.config.clock.now())
     if shared.as_json:
-        origin = {"session": made.origin, "message_id": made.message_id}
-        about = {"session": made.session, "forked_from": origin, "entries": made.entries}
-        output.document({**about, "left_out": made.left_out, "findings": to_builtins(made.findings)})
+        output.document(to_builtins(forked_row(made)))
     else:
         output.line(made.session)
         output.warnings(made.findings)
@@ -314,25 +314,20 @@ def delete(shared: Shared, session: str, *, yes: bool) -> None:
       carrel sessions delete s1 --yes --json
     """
     with _owners(shared, f"session {shown(session)}") as workspace:
-        attached = removal.attachments(workspace, session)
-        # After a crash the log may be in the trash already, and its attachments not yet.
-        is_there = workspace.sessions.exists(session) or not attached
-        about = (
-            removal.described(workspace.sessions.row(session)) if is_there else f"what is left of {session}"
-        )
+        store = workspace.sessions
+        is_left = not store.exists(session) and bool(attachments(store, session))
+        about = f"what is left of {session}" if is_left else removal.described(store.row(session))
         if not yes and not removal.is_sure(about):
             output.line("Nothing was deleted.", to_stderr=True)
             click.get_current_context().exit(1)
-        needed_by = forks_with_attachments(workspace.sessions, session)
-        kept = list(removal.discard(workspace, session, () if needed_by else attached))
+        gone = remove(store, session, discard=workspace.discard, thaw=workspace.records.thaw)
     if shared.as_json:
-        files = [{"path": each.path, "kept": each.kept} for each in kept]
-        output.document({"session": session, "kept": files, "needed_by": needed_by})
+        output.document(to_builtins(gone))
         return
-    for each in kept:
+    for each in gone.kept:
         output.line(f"removed {output.printable(each.path)}\nkept as {output.printable(each.kept)}")
-    if needed_by:
-        output.line(f"its attachments stay, for {', '.join(needed_by)}", to_stderr=True)
+    if gone.needed_by:
+        output.line(f"its attachments stay, for {', '.join(gone.needed_by)}", to_stderr=True)
 
 
 def _owners(shared: Shared, what: str) -> Workspace:
@@ -347,7 +342,7 @@ def _print_after(store: Sessions, session: str, last: int, *, as_json: bool) -> 
     total = store.row(session).entries
     for placed in store.entries(session, last + 1 if last <= total else 1):
         if as_json:
-            output.line(plainjson.dumps(transcripts.entry_json(placed)).decode())
+            output.line(plainjson.dumps(to_builtins(entry_row(placed))).decode())
         else:
             output.write(transcripts.drawn(placed))
     return total

@@ -75,7 +75,7 @@ def call(shared: Shared, name: str, given: str, session: str | None) -> None:
         registry = workspace.tools(session=session, scope=shared.scope)
         registry.get(name)  # who misspelt it should not have to type the arguments first
         result = registry.call(name, _arguments(given))
-    text = plainjson.dumps(output.unicode_only(result))
+    text = plainjson.dumps(plainjson.unicode_only(result))
     # For people as JSON too, so that what a terminal would obey can be escaped and still be the same.
     output.line(text.decode() if shared.as_json else safe(json.format(text, indent=2).decode()))
 

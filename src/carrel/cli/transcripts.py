@@ -5,38 +5,15 @@ from typing import Any
 
 from carrel import plainjson
 from carrel.cli import output
-from carrel.sessions.account import SessionRow
 from carrel.sessions.export import moment, remarks_on, visible
 from carrel.sessions.message import ToolCall
 from carrel.sessions.placed import Placed
 from carrel.sessions.search import Match, excerpt
-from carrel.sessions.transcript import encode
 
 _PREVIEW = 200
 _ROLES = {"user": "cyan", "assistant": "green", "tool": "yellow", "system": "magenta"}
 _AGES = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _OLD_DAYS = 30
-
-
-def row_json(row: SessionRow) -> dict[str, Any]:
-    """Return a session as a list has it."""
-    return {
-        "id": row.id,
-        "title": row.title,
-        "summary": row.summary,
-        "updatedAt": row.updated,
-        "createdAt": row.started,
-        "entries": row.entries,
-        "source": row.source,
-        "agent": row.agent_id,
-        "damaged": row.damaged,
-    }
-
-
-def entry_json(placed: Placed) -> dict[str, Any]:
-    """Return an entry as its line in the log has it, with its number."""
-    value: dict[str, Any] = plainjson.loads(encode(placed.entry))
-    return {"number": placed.number} | {key: item for key, item in value.items() if key != "type"}
 
 
 def match_json(match: Match) -> dict[str, Any]:

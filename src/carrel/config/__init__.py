@@ -29,7 +29,8 @@ from carrel.config.trust import (
 )
 from carrel.errors import Unavailable
 from carrel.findings import Finding
-from carrel.settings import BadSetting, Given, Key, Settings, leaves, specs
+from carrel.settings import Given, Key, Settings, leaves, specs
+from carrel.settings.about import BadSetting
 from carrel.settings.parse import build, parse
 
 __all__ = [

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from carrel.context import formats
 from carrel.context.budget import Budget
 from carrel.context.build import Built, Ground, build, row_of
-from carrel.context.cache import Memo
+from carrel.context.cache import Look, Memo
 from carrel.context.calls import to_plain
 from carrel.context.compare import recollect, remember, what_broke
 from carrel.context.forecast import Forecast, forecast, turn_sizes
@@ -128,7 +128,7 @@ class Assembler:
 
         `frozen` holds what the session keeps from its beginning, `before` what its last call sent.
         """
-        draft = _Draft()
+        draft, look = _Draft(), self._memo.look()
         budget = self.limits(Budget() if budget is None else budget)
         for number, spec in enumerate(self.ground.layout.messages):
             if spec.history:
@@ -136,10 +136,11 @@ class Assembler:
             elif spec.parts[0].kind in VOLATILE:
                 self._add_volatile(draft, spec, inputs)
             else:
-                built = self._message(number, inputs, budget, draft.identities, frozen or {})
+                built = self._message(look, number, inputs, budget, draft.identities, frozen=frozen or {})
                 draft.add(spec, built)
                 if spec.reload == "session":
                     draft.frozen[str(number)] = built
+        look.end()
         self.ground.counts.flush()
         return Assembly(
             messages=tuple(draft.messages), report=self._report(draft, inputs, before), frozen=draft.frozen
@@ -157,7 +158,14 @@ class Assembler:
         )
 
     def _message(
-        self, number: int, inputs: Inputs, budget: Budget, rendered: frozenset[str], frozen: Payload
+        self,
+        look: Look[Built],
+        number: int,
+        inputs: Inputs,
+        budget: Budget,
+        rendered: frozenset[str],
+        *,
+        frozen: Payload,
     ) -> Built:
         """Return a message of files and prompt: as frozen, as kept, or built anew."""
         spec = self.ground.layout.messages[number]
@@ -169,7 +177,7 @@ class Assembler:
                 self._for_process[key] = build(self.ground, spec, inputs, budget, rendered)[0]
             return self._for_process[key]
         key = (number, inputs.scope, budget, inputs.today, rendered, self._said_in(spec, inputs))
-        built = self._memo.get(key)
+        built = look.get(key)
         if built is None:
             built, readings = build(self.ground, spec, inputs, budget, rendered)
             self._memo.put(key, built, readings)

@@ -1,6 +1,5 @@
 """The sources of sections: what each kind of part looks at, and the sections it makes of it."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from fnmatch import fnmatchcase
@@ -16,11 +15,11 @@ from carrel.files.paths import BadPath, clean
 from carrel.workspace.layout import Part
 from carrel.workspace.scope import Scope
 from carrel.workspace.skills import find_skills, nothing_hidden
+from carrel.workspace.tiers import day_of, standing_of
 
 MOST_DOCUMENTS = 2_000
 MOST_LISTED = 2_000
 DEEPEST = 32
-_DAY_FILE = re.compile(r"(\d{4}-\d{2}-\d{2})(-.+)?\.md", re.DOTALL)
 
 
 def select(selection: Selection, parts: tuple[Part, ...]) -> list[Section]:
@@ -83,9 +82,8 @@ def _journal(selection: Selection, part: Part) -> Iterator[Section]:
     """Yield the files of the last days: within a day the plain one first, then slugged ones."""
     by_day: dict[str, list[str]] = {}
     for entry in selection.reading.list(part.folder):
-        match = _DAY_FILE.fullmatch(entry.path.rpartition("/")[2])
-        if match:
-            by_day.setdefault(match[1], []).append(entry.path)
+        if day := day_of(entry.path.rpartition("/")[2]):
+            by_day.setdefault(day, []).append(entry.path)
     days = selection.inputs.last_days(part.days)
     for day in days if part.order == "newest" else reversed(days):
         plain = f"{part.folder}/{day.isoformat()}.md"
@@ -103,7 +101,7 @@ def _day_sections(
 
 def _project(selection: Selection, part: Part) -> Iterator[Section]:
     """Yield the agent's notebooks in this workspace, which compete for one limit together."""
-    found = [_unless_off(selection, section) for section in _documents(selection, part)]
+    found = [_unless_day(selection, _unless_off(selection, each)) for each in _documents(selection, part)]
     if sum(section.kept for section in found) < 2:  # noqa: PLR2004 - one has nobody to compete with
         yield from found
         return
@@ -120,6 +118,12 @@ def _unless_off(selection: Selection, section: Section) -> Section:
     if section.kept and not selection.agent.memory_enabled:
         return section.out("excluded", "memory_off")
     return section
+
+
+def _unless_day(selection: Selection, section: Section) -> Section:
+    """Leave out what would be the notebook of an agent whose id is a date: it is the journal of that day."""
+    standing = standing_of(section.name, selection.layout, (selection.agent.id,))
+    return section.out("excluded", "journal") if section.kept and standing.tier == "journal" else section
 
 
 def _experience(selection: Selection, part: Part) -> Iterator[Section]:

@@ -21,6 +21,9 @@ from carrel.workspace.scope import HiddenByScope
 ABSENT = "absent"
 """What to expect of a file that must not exist yet."""
 
+KEPT_BYTES = 1024 * 1024
+"""The largest file whose changes can be undone."""
+
 
 class Reserved(Refused):
     """The path is inside a folder that Carrel or git looks after."""
@@ -49,12 +52,16 @@ class IsLink(Refused):
 
 
 class Written(Struct, frozen=True, kw_only=True):
-    """A file that was put in place; `replaced` is the digest of what stood there, none when it is new."""
+    """A file that was put in place; `replaced` is the digest of what stood there, none when it is new.
+
+    `change` is the number by which it can be undone; 0 where what stood there was not kept.
+    """
 
     path: str
     digest: str
     size: int
     replaced: str | None
+    change: int = 0
 
 
 class Moved(Struct, frozen=True, kw_only=True):
@@ -96,17 +103,38 @@ def open_trash(state: Path) -> Trash:
     return Trash(store=LocalFiles(folder), place=str(folder))
 
 
-def put(files: FileStore, path: str, data: bytes, *, expect: str | None = None, view: View = BARE) -> Written:
+Keep = Callable[[str, bytes, Content | None], int]
+"""Writes bytes over a content, keeping what it takes to undo that; returns the number of the change."""
+
+
+def put(
+    files: FileStore,
+    path: str,
+    data: bytes,
+    *,
+    expect: str | None = None,
+    view: View = BARE,
+    keep: Keep | None = None,
+) -> Written:
     """Write a file over the content with the digest `expect`, which may be "absent".
 
-    Without it, over what is there now: a change between this look and the write is still a conflict.
+    Without it, over what is there now: a change between this look and the write is still a conflict. What is
+    large on either side is written without being kept.
     """
     path = changeable(path)
     found = _found(files, path, view)
+    now = found.digest if found else None
     if expect is None:
-        expect = found.digest if found else ABSENT
-    digest = files.write(path, data, expect=None if expect == ABSENT else expect)
-    return Written(path=path, digest=digest, size=len(data), replaced=found.digest if found else None)
+        expect = now or ABSENT
+    before = None if expect == ABSENT else expect
+    is_small = len(data) <= KEPT_BYTES and (found is None or len(found.data) <= KEPT_BYTES)
+    if keep is None or not is_small or data == (found.data if found else None):
+        digest, change = files.write(path, data, expect=before), 0
+    elif before != now:
+        raise Stale(path, expected=before, found=now)
+    else:
+        change, digest = keep(path, data, found), sha256(data).hexdigest()
+    return Written(path=path, digest=digest, size=len(data), replaced=now, change=change)
 
 
 def move(files: FileStore, source: str, target: str, *, view: View = BARE) -> Moved:

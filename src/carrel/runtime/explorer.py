@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from carrel.context.render import one_line
 from carrel.files import Entry, FileStore, Kind, Unreadable
 from carrel.files.paths import OWN_FOLDERS
-from carrel.runtime.view import BARE, NoSuchPath, Standing, View, is_private, spelled
+from carrel.runtime.view import BARE, NoSuchPath, Standing, View, holds_only_private, is_private, spelled
 from carrel.workspace.scope import HiddenByScope
 
 DEEPEST = 256
@@ -135,6 +135,8 @@ def _entries(files: FileStore, under: str, view: View) -> list[Entry]:
         raise HiddenByScope(under)
     entries = files.list(under)
     if not entries and under and files.stamps([under])[0] is None:
+        raise NoSuchPath(under)
+    if view.hides and under and holds_only_private(files, under, view):
         raise NoSuchPath(under)
     return entries
 

@@ -10,15 +10,17 @@ from carrel.clock import Clock
 from carrel.context.build import Ground
 from carrel.files import Content, Entry, FileStore
 from carrel.memory.keeping import Keeper
+from carrel.memory.trust import owners_of
 from carrel.records import Records
 from carrel.runtime import edit, roster
-from carrel.runtime.view import View, fetch, is_private
+from carrel.runtime.view import NoSuchPath, View, discreet, fetch, is_private
+from carrel.screen.policy import BlockedByPrivacy, Screen
 from carrel.sessions import account
 from carrel.sessions.placed import Placed
 from carrel.sessions.search import search
 from carrel.sessions.store import Sessions, UnknownSession
 from carrel.settings import AgentSettings
-from carrel.tools.access import SETTINGS, Access, access_for, is_result
+from carrel.tools.access import Access, access_for, is_result
 from carrel.tools.files import file_tools
 from carrel.tools.memory import Look, memory_tools
 from carrel.tools.memory_write import Writer, memory_write_tools
@@ -68,7 +70,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         proposer = self._proposer()
         is_injected = injected_by(self.ground.layout, self._agents)
         tools: list[Tool] = [
-            *file_tools(access, holding(access, proposer, is_injected)),
+            *file_tools(access, holding(access, proposer, is_injected, self._screen)),
             *skill_tools(self._skills, access),
             *self_report_tools(self._sources()),
         ]
@@ -87,8 +89,9 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     def _reach(self) -> "_Reach":
         """Return the files as this listener may see them: strangers not what is kept out of the prompt."""
         if self.scope is Scope.MAIN:
-            return _Reach(self.files, self.view, self._results)
-        return _Reach(self.files, self.view, self._results, find_rules(self.ground.documents.reading()))
+            return _Reach(self.files, self.view, self._results, screened=self._screened)
+        ignored = find_rules(self.ground.documents.reading())
+        return _Reach(self.files, self.view, self._results, ignored, self._screened)
 
     @property
     def _results(self) -> str:
@@ -103,15 +106,38 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         agents = [agent.id for agent in self._agents]
         return standing_of(path, self.ground.layout, agents).tier in MEMORY
 
+    @property
+    def _screen(self) -> Screen:
+        privacy = self.ground.settings.privacy
+        return Screen(secrets=privacy.secrets, personal=privacy.personal)
+
+    def _screened(self, path: str, data: bytes) -> bytes:
+        """Return what a tool may write to a file: of memory, what the owner's policy lets through."""
+        if not self._is_memory(path):
+            return data
+        content = self.files.read(path)
+        old = content.data if content else b""
+        texts = (each.decode("utf-8", "surrogateescape") for each in (old, data))
+        screened = self._screen.between(*texts)
+        if screened.blocked:
+            raise BlockedByPrivacy(screened.found)
+        return screened.text.encode("utf-8", "surrogateescape") if screened.found else data
+
     def _proposer(self) -> Proposer:
-        owner = self.ground.settings.user.id
         return Proposer(
             agent=self.ground.agent.id,
             session=self.session or "",
             records=self.records,
             clock=self.clock,
-            turn=lambda: turn_in(self.heard(), (owner,) if owner else ()),
+            turn=lambda: turn_in(self.heard(), self._owners()),
         )
+
+    def _owners(self) -> tuple[str, ...]:
+        """Return the ids of the owner as a sender; a session that has not begun yet has none of its own."""
+        user = self.ground.settings.user.id
+        if self.session is None or not self.sessions.exists(self.session):
+            return (user,) if user else ()
+        return owners_of(self.sessions, self.session, user)
 
     def _writer(self, keeper: Callable[[], Keeper], proposer: Proposer, access: Access) -> Writer:
         return Writer(
@@ -146,6 +172,10 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         return [event.text for event in events]
 
 
+def _as_it_is(path: str, data: bytes) -> bytes:  # noqa: ARG001 - what is no memory is nobody's to look at
+    return data
+
+
 class _Reach(Struct, frozen=True):
     """The files of a workspace through the eyes of one listener."""
 
@@ -153,6 +183,7 @@ class _Reach(Struct, frozen=True):
     view: View
     results: str = ""
     ignored: Callable[[str], bool] | None = None
+    screened: Callable[[str, bytes], bytes] = _as_it_is
 
     def read(self, path: str) -> Content | None:
         if is_result(path, self.results):
@@ -160,15 +191,20 @@ class _Reach(Struct, frozen=True):
             # A link in its place, or one more name of another file, is judged like any other.
             if content is None or (content.target == path and content.links <= 1):
                 return content
-        content = fetch(self.files, path, view=self.view)
-        if content is not None and (self._is_kept(path) or self._is_kept(content.target)):
+        if self._is_kept(path):
             raise HiddenByScope(path)
-        return content
+        try:
+            with discreet(path, self.view):
+                content = fetch(self.files, path, view=self.view)
+        except NoSuchPath:
+            return None
+        return None if content is None or self._is_kept(content.target) else content
 
     def list(self, under: str) -> Sequence[Entry]:
         return [entry for entry in self.files.list(under) if not self._hides(entry)]
 
     def put(self, path: str, data: bytes, *, expect: str | None) -> str:
+        data = self.screened(path, data)
         return edit.put(self.files, path, data, expect=expect or edit.ABSENT, view=self.view).digest
 
     def _hides(self, entry: Entry) -> bool:
@@ -177,10 +213,8 @@ class _Reach(Struct, frozen=True):
         return self._is_kept(entry.path) or self._is_kept(entry.target)
 
     def _is_kept(self, path: str) -> bool:
-        """Tell whether strangers are not shown a file: it is kept out of the prompt, or sets things up."""
-        if self.ignored is None:
-            return False
-        return self.ignored(path) or path.rpartition("/")[2] in SETTINGS
+        """Tell whether strangers are not shown a file since it is kept out of the prompt."""
+        return self.ignored is not None and self.ignored(path)
 
 
 class _OwnLogs(Struct, frozen=True):

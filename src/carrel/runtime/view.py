@@ -4,7 +4,8 @@ Scope is decided by `workspace.scope`; here its answer meets the bytes, so that 
 what is shown are the same.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -26,6 +27,7 @@ _STANDINGS: dict[str, Standing] = {
     "blocked": "out",
     "hidden": "private",
 }
+_DEEPEST = 64
 # The kinds of sections that are called by a path; others have names of their own.
 _OF_FILES = frozenset({"document", "notebook", "layer", "journal", "knowledge", "skills"})
 
@@ -121,7 +123,9 @@ def is_private(files: FileStore, entry: Entry, view: View) -> bool:
     if privacy is None:
         return False
     if entry.kind == "directory":
-        return privacy.covers_folder(entry.path, entry.target)
+        is_link = entry.path != entry.target  # behind which there may be a loop
+        is_covered = privacy.covers_folder(entry.path, entry.target)
+        return is_covered or (not is_link and holds_only_private(files, entry.path, view))
     if privacy.covers(entry.path, entry.target, entry.identity, entry.links):
         return True
     if entry.kind != "file":
@@ -131,6 +135,32 @@ def is_private(files: FileStore, entry: Entry, view: View) -> bool:
     except Unreadable:
         return True  # it may say so, and nobody can tell
     return head is None or says_private(head.data, is_whole=head.size <= FRONT_MATTER_BYTES)
+
+
+def holds_only_private(files: FileStore, folder: str, view: View) -> bool:
+    """Tell whether all that is in a folder is private, so that its name tells of nothing else."""
+    if folder.count("/") > _DEEPEST:
+        return False
+    try:
+        inside = files.list(folder)
+    except Unreadable:
+        return False
+    own = [entry for entry in inside if entry.kind != "directory" or entry.path == entry.target]
+    return bool(own) and all(is_private(files, entry, view) for entry in own)
+
+
+@contextmanager
+def discreet(path: str, view: View) -> Generator[None]:
+    """Let a file that is private by what it holds be absent, since a refusal would say that it is there.
+
+    What is private by its name alone is refused whether it is there or not.
+    """
+    try:
+        yield
+    except HiddenByScope:
+        if view.privacy is None or view.privacy.covers_name(spelled(path)):
+            raise
+        raise NoSuchPath(path) from None
 
 
 def looked_at(files: FileStore, path: str, view: View, read: Callable[[], Found | None]) -> Found | None:

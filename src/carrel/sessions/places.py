@@ -22,6 +22,12 @@ def valid_session(session: str) -> str:
     return session
 
 
+def behind(door: str, name: str) -> str:
+    """Return the session of this name that belongs to a door: no other door can name it, nor the owner's."""
+    own = f"{door}."
+    return valid_session(name if name.startswith(own) else f"{own}{name}")
+
+
 class Spot(Struct, frozen=True):
     """One file: the store that keeps it, and its path there."""
 

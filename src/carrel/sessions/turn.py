@@ -7,7 +7,7 @@ from typing import Any, cast, get_args
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict
 
-from carrel.errors import UsageError
+from carrel.errors import Refused, UsageError
 from carrel.sessions.message import Message, Role, ToolCall
 from carrel.sessions.transcript import KINDS, Content, Finish
 
@@ -40,6 +40,17 @@ class MessageTooLarge(UsageError):
         super().__init__(
             f"The message is too large, with {size:,} characters or bytes; 16 MiB of text is the most.",
             hint="Put the text into a file of the workspace and let the message name it.",
+        )
+
+
+class OthersInstructions(Refused):
+    """A system message came from somebody else than the owner, whose model would obey it."""
+
+    code = "others_instructions"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A system message is taken from the owner alone.", hint="Record it as what a user or a tool said."
         )
 
 

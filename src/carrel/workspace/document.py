@@ -54,9 +54,9 @@ class Documents:
         """Begin to read, keeping account of what was looked at."""
         return Reading(self)
 
-    def unchanged(self, seen: dict[str, Stamp | None]) -> bool:
-        """Tell whether everything that was looked at is still the same."""
-        return self._files.stamps(list(seen)) == list(seen.values())
+    def stamps(self, paths: Sequence[str]) -> dict[str, Stamp | None]:
+        """Return what tells whether each of these is still the same."""
+        return dict(zip(paths, self._files.stamps(paths), strict=True)) if paths else {}
 
     def load(self, paths: Sequence[str], seen: dict[str, Stamp | None]) -> list[Document | None]:
         """Return the documents at these paths, none where there is no file."""

@@ -8,10 +8,16 @@ from carrel.errors import Refused, UsageError
 from carrel.files.paths import fold, is_own
 from carrel.markdown.frontmatter import parse
 from carrel.workspace.document import Document, Reading
+from carrel.workspace.ignore import IGNORE_FILE
 from carrel.workspace.layout import Layout
+from carrel.workspace.manifest import MANIFEST_FILE
 
 FRONT_MATTER_BYTES = 4 * 65_536
 """A file's first bytes that decide whether it calls itself private."""
+
+
+SETTINGS = frozenset(("carrel.yaml", MANIFEST_FILE, IGNORE_FILE))
+"""Files that decide what an agent is, may do and is told."""
 
 
 class Scope(StrEnum):
@@ -66,7 +72,7 @@ class Privacy:
 
     def covers(self, path: str, target: str, identity: str, links: int) -> bool:
         """Tell whether shared scope must not see this file."""
-        if is_own(path) or is_own(target):
+        if is_own(path) or is_own(target) or _sets_up(path) or _sets_up(target):
             return True
         if self._shows and not _matches(_folded(path), self._shows):
             return True
@@ -103,6 +109,10 @@ def says_private(beginning: bytes, *, is_whole: bool) -> bool:
 
 def _folded(name: str) -> str:
     return "/".join(fold(part) for part in name.split("/"))
+
+
+def _sets_up(path: str) -> bool:
+    return fold(path.rpartition("/")[2]) in SETTINGS
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:

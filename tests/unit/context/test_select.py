@@ -4,7 +4,9 @@ import pytest
 
 from carrel.files.local import LocalFiles
 from carrel.settings import WorkspaceFiles
+from carrel.workspace.layout import load_layout
 from carrel.workspace.scope import Scope
+from carrel.workspace.tiers import standing_of
 
 
 def rows(assembly, *names: str) -> list[tuple[str, str, str | None]]:
@@ -154,6 +156,14 @@ def test_journals_are_the_last_two_days_plain_before_slugged(desk):
         "memory/2026-04-24-a.md",
         "memory/2026-04-24-z.md",
     ]
+
+
+@pytest.mark.parametrize("name", ["24_z", "24.z", "24-z", "24x", "24 z", "31", "24"])
+def test_a_file_is_of_a_day_for_the_prompt_where_it_is_for_search(desk, name):
+    path = f"memory/2026-04-{name}.md"
+    rows = desk({path: "x"}).assemble().report.sections
+    is_there = path in [row.name for row in rows if row.kind == "journal" and row.state == "included"]
+    assert is_there == (standing_of(path, load_layout("carrel"), ("kate",)).tier == "journal")
 
 
 def test_a_prompt_is_rendered_with_every_variable(desk):

@@ -290,6 +290,16 @@ def test_a_file_that_outgrows_a_megabyte_is_still_committed(desk: Desk) -> None:
     assert state(desk) == ({}, "")
 
 
+@pytest.mark.parametrize("size", [512 * 1024 - 1, 512 * 1024, 9 * 0xFFFF, 9 * 0xFFFF + 1])
+def test_a_file_of_any_size_is_committed_as_git_reads_it(desk: Desk, size: int) -> None:
+    text = ("- a fact that is known\n" * (size // 23 + 1))[: size - 7] + "\n"
+    desk.write(text)
+    assert desk.add("- end")
+    last = desk.committed()[-1]
+    assert last == f"{text}- end\n".encode()
+    assert len(last) == size
+
+
 # -------------------------------------------------------------------------------------------- what is ignored
 
 

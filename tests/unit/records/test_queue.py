@@ -89,6 +89,13 @@ class QueueMachine(RuleBasedStateMachine):
                 self.queue.extend(job, now=self.now, lease=MINUTE)
 
     @rule(job=claims)
+    def release(self, job: Any) -> None:
+        expected = self.of(job.id)
+        self.queue.release(job)
+        if expected["claim"] == job.claim and expected["state"] == "running":
+            expected.update(state="waiting", attempts=expected["attempts"] - 1, claim=None, due=self.now)
+
+    @rule(job=claims)
     def again(self, job: Any) -> None:
         expected = self.of(job.id)
         if expected["state"] == "failed":

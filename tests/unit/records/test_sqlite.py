@@ -8,11 +8,12 @@ import apsw
 import pytest
 
 from carrel.records.changes import SPLICE_BYTES, Change, Splice
-from carrel.records.database import DatabaseUnavailable, NewerFormat
+from carrel.records.database import Database, DatabaseUnavailable, NewerFormat
 from carrel.records.facts import Fact
 from carrel.records.proposals import Proposal
 from carrel.records.recalls import RecallEvent
 from carrel.records.sqlite import SqliteRecords
+from carrel.records.sqlite.schema import MIGRATIONS
 from carrel.records.usage import Spent
 
 NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
@@ -271,6 +272,19 @@ def test_calls_that_were_reported_before_they_were_counted_keep_their_account(pa
     again.close()
 
 
+def test_a_change_of_before_lines_were_counted_has_none(path):
+    path.parent.mkdir()
+    old = Database(path, MIGRATIONS[:5], durable=True)
+    old.rows(
+        "INSERT INTO changes VALUES (3, 1777032000000000, 'owner', 'append', 'workspace', 'a.md', 'd0', 'd1', "
+        "40, x'', 0, x'61', 1, '', '', '', 'done', 0, '')"
+    )
+    old.close()
+    records = SqliteRecords(path)
+    assert records.changes.get(3).splice == Splice(40, b"", b"a", 0)
+    records.close()
+
+
 @pytest.mark.parametrize("mode", ["delete", "wal"])
 def test_a_file_of_before_facts_keeps_every_row(path, mode):
     path.parent.mkdir()
@@ -293,7 +307,7 @@ def test_a_file_of_before_facts_keeps_every_row(path, mode):
     records.close()
     again = SqliteRecords(path)
     assert seen(again) == after
-    assert again._database.rows("PRAGMA user_version") == [(5,)]
+    assert again._database.rows("PRAGMA user_version") == [(len(MIGRATIONS),)]
     assert again._database.rows("PRAGMA integrity_check") == [("ok",)]
     again.close()
 

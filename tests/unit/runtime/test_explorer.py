@@ -310,7 +310,7 @@ def test_private_files_do_not_exist_in_shared_scope(tmp_path: Path) -> None:
     view = shared(files)
     seen = by_path(walk(files, view=view, everything=True))
     assert {path for path, node in seen.items() if node.kind == "file"} == set(PUBLIC)
-    assert set(seen) == {*PUBLIC, "docs", "sub"}
+    assert set(seen) == {*PUBLIC, "docs"}  # of "sub" nothing is left to show
     assert total(seen.values()).bytes == sum(len(text) for text in PUBLIC.values())
     for path in PRIVATE:
         for read in (preview, fetch):
@@ -335,7 +335,31 @@ def test_a_private_file_is_recognised_by_any_of_its_names(tmp_path: Path) -> Non
             preview(files, path, view=view)
     with pytest.raises(HiddenByScope):
         tree(files, "memory/", view=view)
-    assert list(tree(files, "folder", view=view)) == []
+    with pytest.raises(NoSuchPath):
+        tree(files, "folder", view=view)
+
+
+def test_a_folder_of_nothing_but_private_files_is_not_there_for_others(tmp_path: Path) -> None:
+    said = "<!-- scope: private -->\nCANARY"
+    files = put(
+        tmp_path, {"plans/merger.md": said, "plans/deep/a.md": said, "half/a.md": said, "half/b.md": "x"}
+    )
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "plans" / "loop").symlink_to(tmp_path / "plans")
+    view = shared(files)
+    assert paths(walk(files, view=view)) == ["empty", "half", "half/b.md"]
+    for folder in ("plans", "plans/deep"):
+        with pytest.raises(NoSuchPath):
+            tree(files, folder, view=view)
+    assert "plans" in paths(walk(files))
+
+
+def test_what_sets_an_agent_up_is_not_for_others(tmp_path: Path) -> None:
+    files = put(tmp_path, {"carrel.yaml": "x", ".carrelignore": "x", "sub/Carrel.YAML": "x", "SOUL.md": "x"})
+    view = shared(files)
+    assert paths(walk(files, view=view)) == ["SOUL.md"]
+    with pytest.raises(HiddenByScope):
+        fetch(files, "carrel.yaml", view=view)
 
 
 def test_whether_a_private_file_exists_is_not_said(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import time
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.context.conftest import NOW
 
 from carrel.files import SETTLED_NS, Unreadable
@@ -425,3 +426,50 @@ def test_a_folder_that_cannot_be_listed_stops_nobody(room):
     assert set(room.places()) == {"b.md"}
     assert room.all_places()["locked"].lack == "unreadable"
     assert room.places(["locked/a.md"]) == {}
+
+
+# What was learnt elsewhere
+
+OWN = "agent.0123.kate.md"
+TITLED = "---\ntitle: Secret title\nworkspace: /somewhere\n---\n\n## Insights\n\n- Tides turn twice a day.\n"
+
+
+@pytest.fixture
+def learnt(tmp_path):
+    """A library over an empty workspace and some namespaces, of which one is this agent's."""
+    folder = tmp_path / "namespaces"
+    folder.mkdir()
+    (folder / "agent.4567.milo.md").write_text("- Another's.\n")
+
+    def library(data):
+        (folder / OWN).write_bytes(data)
+        (tmp_path / "desk").mkdir(exist_ok=True)
+        own = Room(tmp_path / "desk").library
+        return replace(own, namespaces=LocalFiles(folder), learnt={OWN: "kate", "agent.89.gone.md": ""})
+
+    return library
+
+
+def test_what_an_agent_learnt_elsewhere_is_its_owner_s_without_what_the_file_says_of_itself(learnt):
+    library = learnt(TITLED.encode())
+    (place,) = library.places()
+    assert (place.path, place.tier, place.agent, place.private) == (
+        f"namespace://{OWN}", "profile", "kate", True,
+    )  # fmt: skip
+    text = library.text(place)
+    assert text.private
+    assert text.text.splitlines()[7] == "- Tides turn twice a day."
+    assert "Secret" not in text.text
+    assert library.seen([place.path, "namespace://agent.4567.milo.md"], Scope.MAIN) == {place.path}
+    assert library.seen([place.path], Scope.SHARED) == set()
+    assert [each.path for each in library.places([place.path])] == [place.path]
+    assert list(library.places([LOG])) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "lack"), [(b"\xff\xfe", "not_text"), (b"a\0b", "not_text"), (b"x" * 2**20 + b"x", "too_large")]
+)
+def test_a_namespace_that_cannot_be_searched_says_why(learnt, data, lack):
+    library = learnt(data)
+    (place,) = library.places()
+    assert (place.lack or library.text(place).lack) == lack

@@ -164,3 +164,20 @@ def test_many_that_wait_are_decided_at_once(tmp_path):
         with pytest.raises(NotAllDecided):
             review.approve(numbers, by="owner")
     assert [f"number {n} " in text(built) for n in range(5)] == [False, True, True, True, True]
+
+
+def test_whoever_began_the_session_alone_is_the_owner_by_whatever_id(tmp_path):
+    built = house(tmp_path)
+    with built.open() as workspace:
+        workspace.record(
+            "s1", [{"role": "user", "content": "Remember that I live in Lisbon.", "sender_id": "+351"}]
+        )
+        tools = workspace.tools(session="s1")
+        told = tools.call("memory_write", {"action": "add", "text": "The user lives in Lisbon."})
+        assert told["state"] == "written"
+        workspace.record(
+            "s1", [{"role": "user", "content": "Remember that I live in Rome.", "sender_id": "+666"}]
+        )
+        told = tools.call("memory_write", {"action": "add", "text": "The user lives in Rome."})
+    assert told["state"] == "waiting"
+    assert "Rome" not in text(built)

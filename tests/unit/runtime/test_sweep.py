@@ -1,5 +1,6 @@
 """The worker: what is due is done once, what fails is tried again later, and at last given up."""
 
+from asyncio import CancelledError
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from carrel.errors import NotFound, Unavailable
 from carrel.records import Records
 from carrel.records.queue import Job
 from carrel.records.sqlite import SqliteRecords
-from carrel.runtime.sweep import ATTEMPTS, FIRST_WAIT, LEASE, LONGEST_WAIT, Swept, retry_at, sweep
+from carrel.runtime.sweep import ATTEMPTS, FIRST_WAIT, LEASE, LONGEST_WAIT, Swept, let_go, retry_at, sweep
 
 NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
 
@@ -37,6 +38,11 @@ def fails(error: BaseException):
         raise error
 
     return work
+
+
+def begin_and_die(records: Records, now: datetime) -> None:
+    """Take a job, and be heard of no more."""
+    assert records.queue.take(["task"], now=now, lease=LEASE, worker="w")
 
 
 def test_jobs_are_done_in_their_order_and_their_results_are_kept(records):
@@ -92,8 +98,7 @@ def test_a_broken_job_does_not_keep_the_others_from_being_done(records):
 
 def test_a_worker_that_is_killed_loses_nothing(records):
     put(records, "a")
-    with pytest.raises(KeyboardInterrupt):
-        run(records, fails(KeyboardInterrupt()))
+    begin_and_die(records, NOW)
     assert run(records, lambda _: None) == Swept(left=1)  # it is still leased
     assert run(records, lambda _: None, NOW + LEASE + timedelta(seconds=1)) == Swept(done=1)
 
@@ -102,10 +107,26 @@ def test_a_job_that_kills_every_worker_is_given_up(records):
     put(records, "a")
     now = NOW
     for _ in range(ATTEMPTS):
-        with pytest.raises(KeyboardInterrupt):
-            run(records, fails(KeyboardInterrupt()), now)
+        begin_and_die(records, now)
         now += LEASE + timedelta(seconds=1)
     assert run(records, fails(KeyboardInterrupt()), now) == Swept(failed=1)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, CancelledError])
+def test_a_worker_that_is_told_to_stop_lets_go_of_its_job_at_once(records, stop):
+    put(records, "a", "b")
+    with pytest.raises(stop):
+        run(records, fails(stop()))
+    assert [(job.state, job.attempts) for job in records.queue.jobs()] == [("waiting", 0)] * 2
+    assert run(records, lambda _: None) == Swept(done=2)
+
+
+def test_a_worker_that_leaves_gives_back_what_it_took_and_nothing_else(records):
+    put(records, "a", "b", "c")
+    for worker in ("me", "other", "me"):
+        assert records.queue.take(["task"], now=NOW, lease=LEASE, worker=worker)
+    let_go(records.queue, "me")
+    assert [job.state for job in records.queue.jobs()] == ["waiting", "running", "waiting"]
 
 
 def test_a_result_that_comes_after_the_lease_is_dropped_for_the_new_holders(records):

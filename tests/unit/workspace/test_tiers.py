@@ -29,6 +29,9 @@ def standing(path, layout="carrel"):
         ("carrel", "memory/2026-04-24.txt", Standing("document")),
         ("carrel", "memory/x2026-04-24.md", Standing("document")),
         ("carrel", "memory/٢٠٢٦-04-24.md", Standing("document")),
+        ("carrel", "memory/2026-04-24.topic.md", Standing("journal", date="2026-04-24")),
+        ("carrel", "memory/2026-02-31.md", Standing("document")),
+        ("carrel", "memory/2026-13-01-topic.md", Standing("document")),
     ],
 )
 def test_a_file_of_a_day_is_journal_where_the_layout_keeps_its_days(layout, path, expected):

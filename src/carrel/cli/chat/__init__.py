@@ -82,6 +82,8 @@ def chat(
             voice.note(_farewell(shared, place))
         else:
             _answer_all(talk, PipedLines())
+        if workspace.conversations.learning.session_ended():
+            memory.begin()
         if not memory.leave():
             voice.note("Memory is still at work on what was said: `carrel sweep` finishes it.")
 

@@ -7,14 +7,16 @@ from threading import Thread
 from carrel.app import Workspace
 from carrel.conversing.sweeping import worker_name
 from carrel.errors import CarrelError
+from carrel.runtime.consolidation import KIND as CONSOLIDATE
 from carrel.runtime.remember import KIND
+from carrel.runtime.sweep import let_go
 
 PATIENCE = 3.0
 """Seconds that whoever leaves waits for it; what is left stays in the queue."""
 
 
 class Background:
-    """Takes facts from what was said, in a thread with a workspace of its own; one at a time."""
+    """Makes memory of what was said, in a thread with a workspace of its own; one at a time."""
 
     def __init__(self, open_workspace: Callable[[], Workspace], model: str | None) -> None:
         self._open = open_workspace
@@ -37,16 +39,12 @@ class Background:
         return has_ended
 
     def _let_go(self) -> None:
-        """Give back what this process took: nobody else takes it before the lease of the dead ends."""
+        """Give back what this process took."""
         with suppress(CarrelError), self._open() as workspace:
-            queue = workspace.records.queue
-            for job in queue.jobs("running"):
-                if job.worker == worker_name():
-                    queue.fail(job, "Whoever did it has left.", retry_at=None)
-                    queue.again(job.id)
+            let_go(workspace.records.queue, worker_name())
 
     def _work(self) -> None:
         # It stays in the queue, which tells why; and no traceback may stand in the middle of a conversation.
         with suppress(Exception), self._open() as workspace:
             model = workspace.model(self._model) if self._model else None
-            workspace.sweep(model=model, kinds=(KIND,))
+            workspace.sweep(model=model, kinds=(KIND, CONSOLIDATE))

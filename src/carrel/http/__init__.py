@@ -1,0 +1,1 @@
+"""Carrel over HTTP: the same functions behind addresses, for whoever holds a key."""

@@ -1,0 +1,202 @@
+"""The server: a socket, workers that answer, and one sweep beside them."""
+
+import ctypes
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import uvicorn
+from msgspec import Struct
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.supervisors import Multiprocess
+
+from carrel.clock import SystemClock
+from carrel.errors import Refused, Unavailable
+from carrel.http.app import Interface, build
+from carrel.http.guard import LOOPBACK
+from carrel.http.served import Served
+from carrel.http.sweeper import Sweeper
+
+_HEADER_BYTES = 64 * 1024
+_HEADER_SECONDS = 10.0
+_IDLE_SECONDS = 15
+_DRAIN_SECONDS = 20
+_CONNECTIONS = 2_000
+_MOST_HEAPS = -8  # M_ARENA_MAX of malloc.h
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """What is served, where, and to whom."""
+
+    directories: tuple[str, ...]
+    token: str
+    host: str = "127.0.0.1"
+    port: int = 8420
+    workers: int = 1
+    hosts: tuple[str, ...] = ()
+    """Names of this server beside those of the loopback."""
+    certificate: str = ""
+    private_key: str = ""
+    proxy: str = ""
+    """The address of a proxy that speaks TLS for this server, and is believed about who asks."""
+
+
+class PublicBind(Refused):
+    """Others could listen in: what is not on this machine alone must be encrypted."""
+
+    code = "public_bind"
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"{host} can be reached from other machines, and nothing would be encrypted.",
+            hint="Give --tls-cert and --tls-key, or --behind-proxy ADDRESS if a proxy speaks TLS.",
+        )
+
+
+class CannotListen(Unavailable):
+    """The address is taken, or is not this machine's."""
+
+    code = "cannot_listen"
+
+    def __init__(self, host: str, port: int, problem: str) -> None:
+        super().__init__(f"Cannot listen on {host}:{port}: {problem}.", hint="Choose another --port.")
+
+
+def listen(options: Options) -> socket.socket:
+    """Return the socket that will be served, once it is sure that this is safe."""
+    if not (options.certificate or options.proxy or _is_loopback(options.host)):
+        raise PublicBind(options.host)
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    # Named as TCP, since asyncio sends small answers at once only where it knows that it is.
+    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind((options.host, options.port))
+        taken.listen(1_024)
+    except OSError as error:
+        taken.close()
+        raise CannotListen(options.host, options.port, error.strerror or str(error)) from None
+    taken.set_inheritable(True)
+    return taken
+
+
+def serve(options: Options, taken: socket.socket) -> None:
+    """Answer requests until told to stop; what was begun is finished first."""
+    # Uvicorn sends itself the signal again when it is done, which would end us before all is put away.
+    signal.signal(signal.SIGTERM, _keep_going)
+    _share_one_heap()
+    with ExitStack() as stack:
+        sweeper = stack.enter_context(Sweeper([Path(each) for each in options.directories]))
+        if options.workers > 1:
+            sweeper.start()
+            config = _config(partial(worker, options), options, factory=True, workers=options.workers)
+            several = Several(config, sockets=[taken])
+            several.run()
+            if several.is_interrupted:
+                raise KeyboardInterrupt
+            return
+        served = stack.enter_context(Served([Path(each) for each in options.directories]))
+        interface = _interface(options, served)
+        sweeper.start()  # not before: two threads that load the same modules may each see half of them
+        uvicorn.Server(_config(interface, options)).run(sockets=[taken])
+
+
+def worker(options: Options) -> Interface:
+    """Return what one worker of several answers with."""
+    _share_one_heap()
+    return _interface(options, Served([Path(each) for each in options.directories]))
+
+
+def _interface(options: Options, served: Served) -> Interface:
+    return build(served, token=options.token, clock=SystemClock(), hosts=(*LOOPBACK, *options.hosts))
+
+
+def _config(app: Interface | Callable[[], Interface], options: Options, **more: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        cast("Any", app),
+        http=Impatient,
+        ws="none",
+        lifespan="on",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(options.proxy),
+        forwarded_allow_ips=options.proxy or None,
+        ssl_certfile=options.certificate or None,
+        ssl_keyfile=options.private_key or None,
+        limit_concurrency=_CONNECTIONS,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=_DRAIN_SECONDS,
+        h11_max_incomplete_event_size=_HEADER_BYTES,
+        **more,
+    )
+
+
+class Several(Multiprocess):
+    """The workers; remembers whether a person stopped them, whom one server alone would tell so."""
+
+    is_interrupted = False
+
+    def handle_int(self) -> None:
+        """Stop, as from the keyboard."""
+        self.is_interrupted = True
+        super().handle_int()
+
+
+class Impatient(H11Protocol):
+    """Closes a connection whose request does not come whole in time, however slowly it comes.
+
+    When the server stops it ends streams first, which would never end by themselves.
+    """
+
+    def connection_made(self, transport: Any) -> None:
+        """Expect a request."""
+        super().connection_made(transport)
+        self._deadline = self.loop.call_later(_HEADER_SECONDS, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; while nothing is being answered, more of it wins no more time.
+
+        That is so before a request is whole, and where one was refused and its body comes none the less.
+        """
+        super().data_received(data)
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if cycle is not None and not cycle.response_complete:
+            self._deadline.cancel()
+        elif self._deadline.cancelled():
+            self._deadline = self.loop.call_later(_HEADER_SECONDS, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Expect nothing more."""
+        self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Let the request that is being answered be the last."""
+        app: Any = getattr(self, "app")  # noqa: B009 - whose type is not told
+        while not isinstance(app, Interface):  # which a proxy's headers may be unpacked around
+            app = app.app
+        app.stop()
+        super().shutdown()
+
+
+def _keep_going(_number: int, _frame: object) -> None:
+    """Take note of nothing: the server has been told already."""
+
+
+def _share_one_heap() -> None:
+    """Let all threads take memory from one heap: of one for each, what a thread gave back stays taken.
+
+    An index is written by new threads each time, so that a server would grow with every change.
+    """
+    with suppress(OSError, AttributeError):  # another C library has no such heaps
+        ctypes.CDLL(None).mallopt(_MOST_HEAPS, 1)
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")

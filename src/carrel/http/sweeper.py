@@ -1,0 +1,99 @@
+"""What is done beside answering: the queue and what is due, and the index kept up with the files."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self
+
+from watchfiles import Change, watch
+
+from carrel.app import Workspace
+from carrel.errors import CarrelError
+from carrel.http.errors import where
+from carrel.http.hub import theirs
+from carrel.http.served import Served
+
+PERIOD = 5.0
+"""Seconds between two looks at what waits."""
+
+_LOG = logging.getLogger("carrel.sweep")
+_PATIENCE = 10.0
+_STEP_MS = 200
+
+
+class Sweeper:
+    """Two threads of the process that serves, whatever the number of workers: so each thing is done once.
+
+    It has workspaces of its own, which share files and records with those that answer.
+    """
+
+    def __init__(self, directories: Sequence[Path]) -> None:
+        self._served = Served(directories)
+        self._directories = directories
+        self._stopping = Event()
+        self._threads = [
+            Thread(target=self._sweep, name="carrel-sweep", daemon=True),
+            Thread(target=self._watch, name="carrel-watch", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Begin."""
+        for thread in self._threads:
+            thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopping.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(_PATIENCE)
+        if not any(thread.is_alive() for thread in self._threads):
+            self._served.close()
+
+    def _sweep(self) -> None:
+        while not self._stopping.wait(PERIOD):
+            self._each("sweep", lambda workspace: workspace.sweep())
+
+    def _watch(self) -> None:
+        """Keep the indexes up; where watching fails, all is looked at, and watched again a little later."""
+        while not self._stopping.is_set():
+            self._each("index", lambda workspace: workspace.searching.sync())
+            try:
+                for changed in self._changes():
+                    self._each("index", lambda workspace: workspace.searching.sync(), _paths(changed))
+            except (OSError, RuntimeError):  # a folder is gone, or a name in one is not Unicode
+                self._stopping.wait(PERIOD)
+
+    def _changes(self) -> Iterable[set[tuple[Change, str]]]:
+        roots = [directory.resolve() for directory in self._directories]
+        return watch(
+            *roots,
+            watch_filter=theirs(*roots),
+            stop_event=self._stopping,
+            step=_STEP_MS,
+            raise_interrupt=False,
+        )
+
+    def _each(
+        self, what: str, work: Callable[[Workspace], object], changed: Iterable[str] | None = None
+    ) -> None:
+        """Do something for each workspace, or each that changed; what fails is told and tried again."""
+        for name in self._served.names:
+            try:
+                workspace = self._served.workspace(name)
+                if changed is None or any(Path(path).is_relative_to(workspace.root) for path in changed):
+                    work(workspace)
+            except CarrelError as error:
+                _LOG.warning("%s of %s: %s", what, name, error.message)
+            except Exception as error:  # noqa: BLE001 - the server answers on, whatever breaks beside it
+                _LOG.error("%s of %s: %s\n%s", what, name, type(error).__name__, where(error))
+
+
+def _paths(changed: Iterable[tuple[Change, str]]) -> list[str]:
+    return [path for _, path in changed]

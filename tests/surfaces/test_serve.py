@@ -1,0 +1,305 @@
+"""`carrel serve` as a process of its own, spoken to over real sockets."""
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+from tests.stubs.clients import call, talk
+
+from carrel import Workspace
+
+PATIENCE = 60.0
+
+
+class Server:
+    """A running server: asked over HTTP, stopped by a signal."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", line: dict[str, Any]):
+        self.process = process
+        self.port = int(line["url"].rpartition(":")[2])
+        self.link = line["link"]
+        self.token_file = Path(line["token_file"])
+        self.token = self.token_file.read_text()
+
+    def ask(self, method: str, path: str, body: Any = None, *, token: str | None = None) -> tuple[int, Any]:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        headers = {"Authorization": f"Bearer {self.token if token is None else token}"}
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        connection.request(method, path, data, headers)
+        answer = connection.getresponse()
+        told = answer.read()
+        connection.close()
+        is_json = answer.getheader("content-type", "").startswith("application/json")
+        return answer.status, json.loads(told) if is_json else told
+
+    def told(self, method: str, path: str, body: Any = None) -> Any:
+        status, told = self.ask(method, f"/api/v1/w/default{path}", body)
+        assert status in (200, 201), told
+        return told
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, bytes]:
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, err
+
+
+@contextmanager
+def running(home: Path, *words: str) -> Iterator[Server]:
+    environ = {**os.environ, "CARREL_HOME": str(home)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "carrel", "serve", *words, "--port", "0", "--json"],
+        env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        assert first, process.communicate()[1].decode()
+        server = Server(process, json.loads(first))
+        until(lambda: reachable(server))
+        yield server
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def reachable(server: Server) -> bool:
+    try:
+        return server.ask("GET", "/healthz")[0] == 200
+    except OSError:
+        return False
+
+
+def until(happens: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not happens():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    Workspace.init(tmp_path / "desk", environ={"CARREL_HOME": str(tmp_path / "home")})
+    return tmp_path / "desk"
+
+
+def test_a_whole_turn_is_held_over_http_as_the_guide_shows(tmp_path: Path, desk: Path) -> None:
+    with running(tmp_path / "home", str(desk)) as server:
+        said = {"role": "user", "content": "My phone is a Fairphone.", "message_id": "m1"}
+        server.told("POST", "/sessions/s1/entries", {"messages": [said]})
+        context = server.told("POST", "/context:prepare", {"session": "s1", "query": said["content"]})
+        assert context["messages"][-1]["role"] == "user"
+        assert "Fairphone" in json.dumps(context["messages"][-1])
+        answer = {"role": "assistant", "content": "Noted: a Fairphone.", "message_id": "m2"}
+        server.told("POST", "/sessions/s1/entries", {"messages": [answer]})
+        server.told("POST", "/sessions/s1/entries", {"messages": [answer]})
+        entries = server.told("GET", "/sessions/s1/entries")["items"]
+        assert [each["message_id"] for each in entries] == ["m1", "m2"]
+        until(lambda: bool(server.told("GET", "/search?q=Fairphone&tier=session")["hits"]))
+        server.stop()
+
+
+def test_the_token_is_its_owners_alone_and_stays_the_same(tmp_path: Path, desk: Path) -> None:
+    with running(tmp_path / "home", str(desk)) as server:
+        assert stat.S_IMODE(server.token_file.stat().st_mode) == 0o600
+        assert server.link.endswith(f"/login?token={server.token}")
+        assert server.ask("GET", "/api/v1/workspaces", token="")[0] == 401
+        first = server.token
+        server.stop()
+    with running(tmp_path / "home", str(desk)) as server:
+        assert server.token == first
+        code, err = server.stop()
+        assert (code, first.encode() in err) == (0, False)
+
+
+def test_a_stop_ends_streams_and_lets_what_was_begun_finish(tmp_path: Path, desk: Path) -> None:
+    with running(tmp_path / "home", str(desk)) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as stream:
+            head = f"Host: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n\r\n"
+            stream.sendall(f"GET /api/v1/w/default/events HTTP/1.1\r\n{head}".encode())
+            heard = b""
+            while b": hello" not in heard:
+                heard += stream.recv(4_096)
+            server.told("PUT", "/files/a.md", b"hello")
+            while b"file.put" not in heard:
+                heard += stream.recv(4_096)
+            code, err = server.stop()
+            while more := stream.recv(4_096):
+                heard += more
+        assert code == 0, err
+        assert b"Traceback" not in err
+        assert heard.endswith(b"0\r\n\r\n")  # a stream that ended as it should
+
+
+def test_several_workers_share_a_workspace_and_the_queue_is_swept_once(tmp_path: Path, desk: Path) -> None:
+    with running(tmp_path / "home", str(desk), "--workers", "2") as server:
+        for number in range(12):
+            said = [
+                {"role": "user", "content": f"We decided on plan {number}.", "message_id": f"u{number}"},
+                {"role": "assistant", "content": "Noted.", "message_id": f"a{number}"},
+            ]
+            server.told("POST", "/sessions/s1/entries", {"messages": said})
+        entries = server.told("GET", "/sessions/s1/entries?limit=100")["items"]
+        assert len(entries) == len({each["message_id"] for each in entries}) == 24
+
+        def learnt() -> bool:
+            return bool(server.told("GET", "/jobs?state=done")["items"])
+
+        until(learnt)
+        done = server.told("GET", "/jobs?state=done")["items"]
+        assert len(done) == len({each["key"] for each in done})
+        workers = {
+            re.search(rb'worker="(\d+)"', server.ask("GET", "/metrics")[1]).group(1)  # type: ignore[union-attr]
+            for _ in range(40)
+        }
+        assert len(workers) == 2
+        assert server.stop()[0] == 0
+
+
+def test_a_file_edited_by_hand_is_searched_without_anybody_asking_for_it(tmp_path: Path, desk: Path) -> None:
+    with running(tmp_path / "home", str(desk)) as server:
+        (desk / "notes.md").write_text("The marmalade is in the cellar.\n")
+
+        def is_indexed() -> bool:
+            hits = server.told("GET", "/search?q=marmalade")["hits"]
+            return [hit["path"] for hit in hits] == ["notes.md"]
+
+        until(is_indexed)
+        server.stop()
+
+
+class Holding:
+    """The transport of an MCP client that holds a key."""
+
+    def __init__(self, url: str, key: str):
+        self.url, self.key = url, key
+
+    async def __aenter__(self) -> Any:
+        self.http = httpx2.AsyncClient(headers={"authorization": f"Bearer {self.key}"}, timeout=PATIENCE)
+        self.streams = streamable_http_client(self.url, http_client=self.http)
+        return await self.streams.__aenter__()
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.streams.__aexit__(*exception)
+        await self.http.aclose()
+
+
+def test_an_mcp_client_is_served_as_its_key_says(tmp_path: Path, desk: Path) -> None:
+    async def look(client: Any) -> tuple[set[str], Any]:
+        said = [{"role": "user", "content": "The kiln is hot."}, {"role": "assistant", "content": "I see."}]
+        await call(client, "context_get", query="Is it hot?", session="s1")
+        recorded = await call(client, "turn_record", session="s1", messages=said)
+        return {tool.name for tool in (await client.list_tools()).tools}, recorded.value["session"]
+
+    with running(tmp_path / "home", str(desk)) as server:
+        url = f"http://127.0.0.1:{server.port}/mcp"
+        guest = server.told("POST", "/keys", {"name": "guest", "right": "write"})
+        tools, session = talk(Holding(url, guest["key"]), look)
+        assert "file_write" not in tools
+        assert session == f"{guest['id']}.s1"
+        tools, session = talk(Holding(f"{url}?scope=main", server.token), look)
+        assert "file_write" in tools
+        assert session == "s1"
+        assert talk(Holding(url, server.token), look)[1] == "owner.s1"
+        server.told("DELETE", f"/keys/{guest['id']}")
+        assert server.ask("POST", "/mcp", {}, token=guest["key"])[0] == 401
+        server.stop()
+
+
+def test_a_request_that_never_becomes_whole_is_not_waited_for(tmp_path: Path, desk: Path) -> None:
+    with running(tmp_path / "home", str(desk)) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as slow:
+            slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127")
+            assert slow.recv(1) == b""  # closed by the server
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    ("first", "more"),
+    [
+        (b"GET /healthz HTTP/1.1\r\nHost: 127", b"0"),
+        (b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n", b"x"),
+    ],
+)
+def test_dripping_keeps_no_connection_open(tmp_path: Path, desk: Path, first: bytes, more: bytes) -> None:
+    with running(tmp_path / "home", str(desk)) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as slow:
+            slow.sendall(first)
+            slow.settimeout(0.2)
+            end, is_closed = time.monotonic() + PATIENCE, False
+            while not is_closed:
+                assert time.monotonic() < end
+                with suppress(TimeoutError):
+                    try:
+                        slow.sendall(more)
+                        is_closed = slow.recv(4_096) == b""
+                    except (ConnectionResetError, BrokenPipeError):
+                        is_closed = True
+        server.stop()
+
+
+def test_garbage_on_the_wire_hurts_nobody_else(tmp_path: Path, desk: Path) -> None:
+    with running(tmp_path / "home", str(desk)) as server:
+        for garbage in (b"\0" * 100_000, b"GET / HTTP/9.9\r\n\r\n", b"X" * 200_000, b"\r\n" * 50_000):
+            with (
+                suppress(OSError),
+                socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as wire,
+            ):
+                wire.sendall(garbage)
+                while wire.recv(4_096):
+                    pass
+            assert reachable(server)
+        server.stop()
+
+
+def test_a_public_address_without_encryption_refuses_to_start(tmp_path: Path, desk: Path, cli: Any) -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1"):
+        refused = cli("serve", str(desk), "--host", host, "--port", "0", "--json")
+        assert (refused.code, refused.error["code"]) == (6, "public_bind")
+
+
+def test_an_address_that_is_taken_is_told_at_once(tmp_path: Path, desk: Path, cli: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused = cli("serve", str(desk), "--port", port, "--json")
+        assert (refused.code, refused.error["code"]) == (1, "cannot_listen")
+
+
+def test_a_token_that_others_could_read_is_not_used(tmp_path: Path, desk: Path, cli: Any) -> None:
+    token = cli.home / "data" / "server.token"
+    token.parent.mkdir(parents=True, exist_ok=True)
+    token.write_text("x" * 43)
+    token.chmod(0o644)
+    refused = cli("serve", str(desk), "--port", "0", "--json")
+    assert (refused.code, refused.error["code"]) == (6, "token_exposed")
+
+
+def test_keys_are_made_listed_and_revoked_from_the_shell(desk: Path, cli: Any) -> None:
+    made = cli("-C", desk, "keys", "create", "ci", "--right", "write", "--days", "3", "--json").document
+    assert (made["right"], made["scope"], made["key"].split("_")[:2]) == (
+        "write",
+        "shared",
+        ["carrel", made["id"]],
+    )
+    (listed,) = cli("-C", desk, "keys", "list", "--json").document["keys"]
+    assert listed["expires"] > listed["created"]
+    assert "digest" not in listed
+    assert "good" in cli("-C", desk, "keys", "list").text
+    assert cli("-C", desk, "keys", "revoke", made["id"], "--json").document["revoked"]
+    assert "revoked" in cli("-C", desk, "keys", "list").text
+    assert cli("-C", desk, "keys", "revoke", "nothing", "--json").error["code"] == "unknown_key"
+    assert cli("-C", desk, "--scope", "shared", "keys", "list").code == 6
