@@ -154,7 +154,7 @@ class Pen:
 
     def recover(self) -> tuple[Finding, ...]:
         """Settle what a kill left: done where the file shows it, else as if it had not begun."""
-        return tuple(settle_unfinished(self._changes(), self._stores, self._settle))
+        return tuple(settle_unfinished(self._changes(), self._stores, self._say_done, self._clock.now()))
 
     def catch_up(self) -> tuple[Finding, ...]:
         """Commit what could not be committed when it was written, and tell what is in the way of that."""
@@ -259,17 +259,21 @@ class Pen:
             self._changes().settle(change.id, None)
 
     def _settle(self, change: Change) -> Change:
+        """Say that a change of our own is done."""
+        try:
+            self._say_done(change)
+        except UnknownChange:
+            # Somebody who recovers took this process for dead, just before it wrote the file.
+            change = self._changes().begin(change)
+            self._changes().settle(change.id, "done")
+        return replace(change, state="done")
+
+    def _say_done(self, change: Change) -> None:
         """Say that a change is done; what it takes back first, so that a kill leaves it to be found begun."""
         changes = self._changes()
         for number, state in effects(changes, change):
             changes.settle(number, state)
-        try:
-            changes.settle(change.id, "done")
-        except UnknownChange:
-            # Somebody who recovers took this process for dead, just before it wrote the file.
-            change = changes.begin(change)
-            changes.settle(change.id, "done")
-        return replace(change, state="done")
+        changes.settle(change.id, "done")
 
     def _uncommitted(self) -> Iterator[str]:
         """Yield the files of changes that are in no commit, the newest first."""

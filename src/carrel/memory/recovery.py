@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
 
 from carrel.errors import Unavailable
 from carrel.files import FileStore, show
@@ -10,13 +11,20 @@ from carrel.findings import Finding
 from carrel.records.changes import Change, Changes, ChangeState, UnknownChange
 from carrel.records.facts import Store
 
+PATIENCE = timedelta(seconds=10)
+"""How long somebody may be between beginning a change and saying what became of it."""
+
 
 def settle_unfinished(
-    changes: Changes, stores: Mapping[Store, FileStore], settle: Callable[[Change], object]
+    changes: Changes,
+    stores: Mapping[Store, FileStore],
+    settle: Callable[[Change], object],
+    now: datetime,
 ) -> Iterator[Finding]:
     """Settle every change that was begun and whose writer did not live to say what became of it.
 
-    A file that cannot be read now is left for the next time.
+    What nobody can tell of yet, because its file cannot be read or its writer may still be at it, is left for
+    the next time.
     """
     begun: defaultdict[tuple[Store, str], list[Change]] = defaultdict(list)
     for change in _all(changes, state="begun"):
@@ -27,6 +35,8 @@ def settle_unfinished(
             others = [*_all(changes, store=store, path=path, since=mine[-1].id)]
             for change in mine:
                 is_made = was_made(change, others, content.digest if content else None)
+                if is_made is None and now - change.at < PATIENCE:
+                    continue
                 # Another process may be at it too, and be faster.
                 with suppress(UnknownChange):
                     settle(change) if is_made is not False else changes.settle(change.id, None)

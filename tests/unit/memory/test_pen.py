@@ -1,5 +1,6 @@
 """Memory's files are written whole, each change is kept, and what somebody else wrote is never lost."""
 
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from tests.stubs.pens import NOTEBOOK, NOW, OWNER, Desk
 
 from carrel.errors import Conflict, Unavailable
-from carrel.files import READ_LIMIT, Stale, Unreadable
+from carrel.files import READ_LIMIT, Content, Stale, Unreadable
 from carrel.files.paths import BadPath
 from carrel.memory.committing import in_order
 from carrel.memory.pen import Author, BadText, Pen
@@ -18,6 +19,8 @@ from carrel.records.database import DatabaseUnavailable
 from carrel.records.sqlite import SqliteRecords
 from carrel.screen.policy import BlockedByPrivacy, Screen
 from carrel.testing import EphemeralFiles
+
+LONG_AGO = NOW.now() - timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -250,19 +253,21 @@ def test_a_writer_that_somebody_took_for_dead_keeps_its_change(desk: Desk) -> No
 # ------------------------------------------------------------------------------------------------ recovery
 
 
-def begun(desk: Desk, before: str | None, after: str | None, **more) -> Change:
+def begun(
+    desk: Desk, before: str | None, after: str | None, *, at: datetime = LONG_AGO, undoes: int = 0
+) -> Change:
     """What a process left that was killed before it could settle a change."""
     sides = [None if text is None else text.encode() for text in (before, after)]
     return desk.changes.begin(
         Change(
-            at=NOW.now(),
+            at=at,
             actor="owner",
             action="append",
             path=NOTEBOOK,
             before=digest_of(sides[0]),
             after=digest_of(sides[1]),
             splice=splice_of(*sides),
-            **more,
+            undoes=undoes,
         )
     )
 
@@ -287,6 +292,39 @@ def test_a_change_that_was_cut_short_is_what_its_file_shows(
     assert all(finding.hint and finding.path == NOTEBOOK for finding in found)
     assert desk.states() == states
     assert desk.pen.recover() == ()
+
+
+def test_a_change_of_which_nobody_can_tell_waits_while_its_writer_may_still_be_at_it(desk: Desk) -> None:
+    begun(desk, "old\n", "old\nnew\n")
+    young = begun(desk, "older\n", "older\nnew\n", at=NOW.now() - timedelta(seconds=1))
+    desk.write("by hand\n")
+    assert [finding.code for finding in desk.pen.recover()] == ["unfinished_change"]
+    assert desk.changes.get(young.id).state == "begun"
+
+
+def test_a_change_that_its_writer_gave_up_meanwhile_is_not_begun_again_by_who_recovers() -> None:
+    class Slow(EphemeralFiles):
+        def read(self, path: str, *, limit: int = READ_LIMIT) -> Content | None:
+            for change in changes.list(state="begun"):
+                changes.settle(change.id, None)
+            return super().read(path, limit=limit)
+
+    changes = SqliteRecords().changes
+    pen = Pen(stores={"workspace": Slow({"a.md": b"new"})}, changes=lambda: changes, clock=NOW)
+    made = splice_of(None, b"new")
+    changes.begin(
+        Change(
+            at=LONG_AGO,
+            actor="owner",
+            action="edit",
+            path="a.md",
+            before=None,
+            after=digest_of(b"new"),
+            splice=made,
+        )
+    )
+    assert pen.recover() == ()
+    assert changes.list() == []
 
 
 def test_a_later_change_proves_the_one_that_it_began_from(desk: Desk) -> None:

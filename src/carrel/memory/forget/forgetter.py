@@ -16,7 +16,7 @@ from carrel.clock import Clock
 from carrel.errors import CarrelError, NotFound, Unavailable
 from carrel.files import Unreadable
 from carrel.findings import Finding
-from carrel.memory.forget.blotting import FORGOTTEN
+from carrel.memory.forget.blotting import FORGOTTEN, told_of
 from carrel.memory.forget.copies import PURGE, Copies, texts_of
 from carrel.memory.forget.leftovers import Leftovers, Sought
 from carrel.memory.forget.report import Copy, Forgotten, Removed
@@ -179,7 +179,8 @@ class Forgetter(Struct, frozen=True, kw_only=True):
 
     def _sought(self, facts: Sequence[Fact]) -> Sought:
         """Return what is looked for word for word; a fact that was emptied already says nothing."""
-        return Sought(facts=tuple(facts), texts=(*texts_of(facts), *self.copies.said(facts)))
+        texts = (*texts_of(facts), *self.copies.said(facts))
+        return Sought(facts=tuple(facts), told=told_of(facts), texts=texts)
 
     def _purge(self, facts: Sequence[Fact], sought: Sought) -> tuple[list[Copy], Sequence[Finding]]:
         self.step("before:logs")

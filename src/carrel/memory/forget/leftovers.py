@@ -16,7 +16,7 @@ from carrel.files.paths import is_own
 from carrel.findings import Finding
 from carrel.memory.consolidate.state import NAME as STATE
 from carrel.memory.consolidate.state import read_state, write_state
-from carrel.memory.forget.blotting import FORGOTTEN, Told, blotted, blotted_line, said_in, told_of
+from carrel.memory.forget.blotting import FORGOTTEN, Told, blotted, blotted_line, said_in
 from carrel.memory.forget.report import Copy, CopyKind
 from carrel.memory.forget.sayings import sayings_of, without
 from carrel.records.facts import Fact
@@ -32,9 +32,10 @@ Room = tuple[FileStore, CopyKind]
 
 
 class Sought(Struct, frozen=True, kw_only=True):
-    """What is looked for: facts, and texts that say them word for word."""
+    """What is looked for: facts, what they say as it is looked for, and texts that say it word for word."""
 
     facts: tuple[Fact, ...]
+    told: tuple[Told, ...]
     texts: tuple[str, ...]
 
     def is_in(self, data: bytes) -> bool:
@@ -43,7 +44,7 @@ class Sought(Struct, frozen=True, kw_only=True):
 
     def is_said_in(self, data: bytes) -> bool:
         """Tell whether something holds one of the texts, or says the same with all of its words."""
-        return self.is_in(data) or bool(said_in(data.decode("utf-8", "replace"), told_of(self.facts)))
+        return self.is_in(data) or bool(said_in(data.decode("utf-8", "replace"), self.told))
 
 
 class Leftovers(Struct, frozen=True, kw_only=True):
@@ -106,14 +107,13 @@ def _cleared(kind: CopyKind, content: Content, sought: Sought) -> bytes | None:
 
 def _blotted(path: str, data: bytes, sought: Sought) -> bytes:
     """Return a file without what facts say, as a log where it is one, else as prose."""
-    told = told_of(sought.facts)
     if _LOGS in path:
-        data, _ = rewritten(data, _blotting(told))
+        data, _ = rewritten(data, _blotting(sought.told))
     else:
         sayings = sayings_of(fact for fact in sought.facts if fact.text != FORGOTTEN)
         forms = sayings.everywhere.union(sayings.events, *sayings.within.values())
         text = without(data.decode("utf-8", "surrogateescape"), forms, sayings.anchors).text
-        data = blotted(text, told).encode("utf-8", "surrogateescape")
+        data = blotted(text, sought.told).encode("utf-8", "surrogateescape")
     if not sought.is_in(data):
         return data
     return b"\n".join(FORGOTTEN.encode() if sought.is_in(line) else line for line in data.split(b"\n"))
