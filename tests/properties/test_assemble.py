@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from hypothesis import HealthCheck, given, settings
@@ -272,7 +272,7 @@ def test_a_frozen_session_sends_the_same_bytes_whatever_becomes_of_its_files(giv
 
 SCRIPT = """
 import json, sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from carrel.context.assemble import Assembler
 from carrel.context.build import Ground
 from carrel.context.inputs import Inputs, Recalled
@@ -320,3 +320,35 @@ def test_the_same_files_and_inputs_give_the_same_bytes_in_any_process():
     ]
     assert b"kate" in outputs[0]
     assert len(set(outputs)) == 1
+
+
+days = st.sampled_from([NOW, NOW + timedelta(hours=1), NOW + timedelta(days=1)])
+rooms = st.sampled_from([{}, {"window": 900}, {"beside": 500}])
+asked = st.tuples(scopes, days, st.sampled_from([None, "s1"]), st.sampled_from([None, 40]), rooms)
+# Astra reads its soul once per process, so that a fresh engine may read another.
+told = st.sampled_from([layout for layout in LAYOUTS if layout != "astra"]).flatmap(
+    lambda layout: st.tuples(
+        st.just(layout),
+        workspaces(layout),
+        st.lists(st.tuples(asked, st.none() | st.sampled_from(OPEN[layout] + PRIVATE[layout])), max_size=12),
+    )
+)
+
+
+@given(told)
+@QUICK
+def test_what_is_at_hand_is_what_a_fresh_engine_would_make(given_steps):
+    layout, (start, _), steps = given_steps
+    files = EphemeralFiles(start)
+    engine = assembler(files, layout)
+    for (scope, now, session, total, room), changed in steps:
+        inputs = Inputs(scope=scope, now=now, time_zone="UTC", session=session, **room)
+        budget = Budget(total=total)
+        fresh = assembler(files, layout).assemble(inputs, budget=budget)
+        assert engine.at_hand(inputs, budget=budget) in (None, fresh)
+        assert engine.assemble(inputs, budget=budget) == fresh
+        assert engine.at_hand(inputs, budget=budget) == fresh
+        if changed is not None and (old := files.read(changed)) is not None:
+            files.remove(changed, expect=old.digest)
+        elif changed is not None:
+            files.append(changed, b"Something new.\n")

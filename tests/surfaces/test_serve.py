@@ -162,24 +162,39 @@ def test_several_workers_share_a_workspace_and_the_queue_is_swept_once(tmp_path:
         until(learnt)
         done = server.told("GET", "/jobs?state=done")["items"]
         assert len(done) == len({each["key"] for each in done})
-        workers = {
-            re.search(rb'worker="(\d+)"', server.ask("GET", "/metrics")[1]).group(1)  # type: ignore[union-attr]
-            for _ in range(40)
-        }
-        assert len(workers) == 2
+        workers = set[bytes]()
+
+        def both_answered() -> bool:
+            told = re.search(rb'worker="(\d+)"', server.ask("GET", "/metrics")[1])
+            workers.update(told.groups() if told else ())
+            return len(workers) == 2
+
+        until(both_answered)
         assert server.stop()[0] == 0
 
 
-def test_a_file_edited_by_hand_is_searched_without_anybody_asking_for_it(tmp_path: Path, desk: Path) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_that_a_person_interrupts_says_so(tmp_path: Path, desk: Path, workers: str) -> None:
+    with running(tmp_path / "home", str(desk), "--workers", workers) as server:
+        assert server.stop(signal.SIGINT)[0] == 130
+
+
+def test_a_file_edited_by_hand_is_indexed_without_anybody_searching_for_it(
+    tmp_path: Path, desk: Path
+) -> None:
     with running(tmp_path / "home", str(desk)) as server:
-        (desk / "notes.md").write_text("The marmalade is in the cellar.\n")
 
-        def is_indexed() -> bool:
-            hits = server.told("GET", "/search?q=marmalade")["hits"]
-            return [hit["path"] for hit in hits] == ["notes.md"]
+        def indexed() -> int:  # which looks at no file, as a search would
+            return server.told("GET", "/index")["places"]
 
-        until(is_indexed)
-        server.stop()
+        until(lambda: indexed() > 0)
+        begun = indexed()
+        for number in range(1, 4):
+            (desk / f"notes-{number}.md").write_text("The marmalade is in the cellar.\n")
+            until(lambda number=number: indexed() == begun + number)
+        (desk / "notes-1.md").unlink()
+        until(lambda: indexed() == begun + 2)
+        assert server.stop()[0] == 0
 
 
 class Holding:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from carrel.context import formats
 from carrel.context.budget import Budget
 from carrel.context.build import Built, Ground, build, row_of
-from carrel.context.cache import Look, Memo
+from carrel.context.cache import Look, Lookout, Memo
 from carrel.context.calls import to_plain
 from carrel.context.compare import recollect, remember, what_broke
 from carrel.context.forecast import Forecast, forecast, turn_sizes
@@ -112,7 +112,9 @@ class Assembler:
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
-        self._memo: Memo[Built] = Memo((ground.documents, ground.namespaces))
+        self._lookout = Lookout((ground.documents, ground.namespaces))
+        self._messages: Memo[Built] = Memo()
+        self._whole: Memo[Assembly] = Memo()
         self._for_process: dict[Hashable, Built] = {}
         self._history = _HistoryRows()
 
@@ -128,8 +130,11 @@ class Assembler:
 
         `frozen` holds what the session keeps from its beginning, `before` what its last call sent.
         """
-        draft, look = _Draft(), self._memo.look()
+        draft, look = _Draft(), self._lookout.look()
         budget = self.limits(Budget() if budget is None else budget)
+        whole = None if frozen or before is not None else self._whole_key(inputs, budget)
+        if (kept := self._kept(whole, look)) is not None:
+            return kept
         for number, spec in enumerate(self.ground.layout.messages):
             if spec.history:
                 self._add_history(draft, inputs)
@@ -142,9 +147,35 @@ class Assembler:
                     draft.frozen[str(number)] = built
         look.end()
         self.ground.counts.flush()
-        return Assembly(
+        assembly = Assembly(
             messages=tuple(draft.messages), report=self._report(draft, inputs, before), frozen=draft.frozen
         )
+        if whole is not None:
+            self._whole.put(whole, assembly, look.all_seen())
+        return assembly
+
+    def at_hand(self, inputs: Inputs, *, budget: Budget | None = None) -> Assembly | None:
+        """Return what `assemble` would, if it is kept and the files are near; costs a stat for each.
+
+        It reads none, so that a server can ask for it where it must not wait.
+        """
+        if not (self.ground.documents.is_near and self.ground.namespaces.is_near):
+            return None
+        whole = self._whole_key(inputs, self.limits(Budget() if budget is None else budget))
+        return None if whole is None else self._kept(whole, self._lookout.look())
+
+    def _kept(self, whole: Hashable | None, look: Look) -> Assembly | None:
+        if whole is None or (kept := self._whole.get(whole, look)) is None:
+            return None
+        look.end()
+        return kept
+
+    def _whole_key(self, inputs: Inputs, budget: Budget) -> Hashable | None:
+        """Return all that an assembly depends on beside files; none where each call brings something new."""
+        if inputs.history or inputs.query or inputs.recall or inputs.left_out:
+            return None
+        midnight = inputs.now.replace(hour=0, minute=0, second=0, microsecond=0)
+        return (replace(inputs, now=midnight), budget, tuple(self.ground.counts.findings))
 
     def limits(self, given: Budget) -> Budget:
         """Fill in what was not given: as the settings say, else the layout."""
@@ -159,7 +190,7 @@ class Assembler:
 
     def _message(
         self,
-        look: Look[Built],
+        look: Look,
         number: int,
         inputs: Inputs,
         budget: Budget,
@@ -177,10 +208,10 @@ class Assembler:
                 self._for_process[key] = build(self.ground, spec, inputs, budget, rendered)[0]
             return self._for_process[key]
         key = (number, inputs.scope, budget, inputs.today, rendered, self._said_in(spec, inputs))
-        built = look.get(key)
+        built = self._messages.get(key, look)
         if built is None:
             built, readings = build(self.ground, spec, inputs, budget, rendered)
-            self._memo.put(key, built, readings)
+            self._messages.put(key, built, look.note(readings))
         return built
 
     def _said_in(self, spec: MessageSpec, inputs: Inputs) -> tuple[str | None, ...]:
@@ -225,7 +256,7 @@ class Assembler:
     def _report(self, draft: _Draft, inputs: Inputs, before: Payload | None) -> Report:
         ground = self.ground
         rows = tuple(draft.rows)
-        tokens, model_name = self._tokens(rows, draft.warnings, inputs.model)
+        tokens, model_name = self._tokens(rows, draft.warnings, inputs)
         changed_by = what_broke(recollect(before), rows, inputs.scope) if before is not None else None
         return Report(
             layout=ground.layout.name,
@@ -261,12 +292,12 @@ class Assembler:
         )
 
     def _tokens(
-        self, rows: tuple[Row, ...], warnings: list[Finding], model_name: str | None
+        self, rows: tuple[Row, ...], warnings: list[Finding], inputs: Inputs
     ) -> tuple[Tokens, str | None]:
         """Return the use of the window, and add what must be said about it."""
-        window = self.ground.window_of(model_name)
+        window = self.ground.window_of(inputs.model)
         name, model = window.name, describe_model(window.name)
-        if self.ground.given_window is None and not model.known:
+        if inputs.window is None and self.ground.given_window is None and not model.known:
             message = f"The window of {name!r} is not known; {model.window:,} tokens are assumed."
             warnings.append(
                 Finding(
@@ -274,10 +305,10 @@ class Assembler:
                 )
             )
         tokens = Tokens(
-            window=window.size,
+            window=inputs.window or window.size,
             used=sum(row.tokens for row in rows),
             exact=model.exact,
-            known=window.is_known,
+            known=window.is_known or inputs.window is not None,
         )
         if tokens.used > tokens.window:
             message = f"{tokens.used:,} tokens do not fit the window of {tokens.window:,}."

@@ -34,6 +34,8 @@ class Inputs(Struct, frozen=True, kw_only=True):
     query: str | None = None
     model: str | None = None
     """Who will answer, where that is not the model of the settings; it changes the window and no byte."""
+    window: int | None = None
+    """What fits a call, where somebody asks how it would be in another window than the model's."""
     recall: tuple[Recalled, ...] = ()
     left_out: tuple[Recalled, ...] = ()
     """What was found too and is not sent: there is no room for it, or it says the same."""

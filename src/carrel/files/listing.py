@@ -15,7 +15,7 @@ from carrel.files.resolve import DIRECTORY, Link, Place, Root, Steps, combined, 
 LINK_STEPS = 100_000
 """What following all the links of one directory may cost; those beyond are reported unfollowed."""
 
-Plan = list[tuple[str, list[str]]]
+Plan = list[tuple[tuple[str, ...], list[str]]]
 """Directories, and the names to look up in each, in the order asked for."""
 
 _WORTH_REMEMBERING = 1000
@@ -64,19 +64,24 @@ def stamps(root: Root, paths: Sequence[str]) -> list[Stamp | None]:
     found = list[Stamp | None]()
     plan = _remembered(tuple(paths)) if len(paths) <= _WORTH_REMEMBERING else _grouped(paths)
     for head, names in plan:
-        fd = _neighbourhood(root, head)
-        if fd is None:
-            found.extend(stamp(root, _prefix(head) + name) for name in names)
+        try:
+            fd = _neighbourhood(root, head)
+        except FileNotFoundError:
+            found.extend(None for _ in names)  # no link led there, so nothing else can be meant
+            continue
+        except OSError:
+            found.extend(stamp(root, "/".join((*head, name))) for name in names)
             continue
         try:
             _stamp_neighbours(root, fd, head, names, found)
         finally:
-            os.close(fd)
+            if fd != root.fd:
+                os.close(fd)
     return found
 
 
 def _stamp_neighbours(
-    root: Root, fd: int, head: str, names: Sequence[str], found: list[Stamp | None]
+    root: Root, fd: int, head: Sequence[str], names: Sequence[str], found: list[Stamp | None]
 ) -> None:
     """Add the stamps of names in one directory; whatever is unusual goes to `stamp`.
 
@@ -90,18 +95,18 @@ def _stamp_neighbours(
             add(None)  # this directory was reached without a link, so nothing else can be meant
             continue
         except OSError:
-            add(stamp(root, _prefix(head) + name))
+            add(stamp(root, "/".join((*head, name))))
             continue
         if here.st_mode >> 12 in plain:
             add((here.st_ino, here.st_size, here.st_mtime_ns, here.st_ctime_ns))
         else:
-            add(stamp(root, _prefix(head) + name))
+            add(stamp(root, "/".join((*head, name))))
 
 
 def _grouped(paths: Sequence[str]) -> Plan:
     """Check the paths and part them into runs with the same directory; the root has the name ""."""
     split = ([""] if path == "" else parts(path) for path in paths)
-    runs = groupby((("/".join(names[:-1]), names[-1]) for names in split), key=itemgetter(0))
+    runs = groupby(((tuple(names[:-1]), names[-1]) for names in split), key=itemgetter(0))
     return [(head, [name for _, name in run]) for head, run in runs]
 
 
@@ -109,18 +114,17 @@ def _grouped(paths: Sequence[str]) -> Plan:
 _remembered = lru_cache(maxsize=16)(_grouped)
 
 
-def _neighbourhood(root: Root, head: str) -> int | None:
-    """Open a directory whose names can be looked up one by one; None when each needs its own walk."""
-    if not head:
-        return os.dup(root.fd)
-    names = parts(head)
-    try:
-        with resolved(root, names) as place:
-            if place.found is None or place.links:
-                return None
-            return os.open(place.name, DIRECTORY, dir_fd=place.directory)
-    except (OSError, Unreadable):
-        return None
+def _neighbourhood(root: Root, head: Sequence[str]) -> int:
+    """Open a directory that is reached without a link, so that its names can be looked up one by one."""
+    fd = root.fd
+    for name in head:
+        try:
+            below = os.open(name, DIRECTORY, dir_fd=fd)
+        finally:
+            if fd != root.fd:
+                os.close(fd)
+        fd = below
+    return fd
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What goes out: JSON with its version, pages, and files as they are."""
 
-from collections.abc import AsyncGenerator
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +16,7 @@ from carrel.http.errors import problem_of, status_of
 
 SCHEMA_VERSION = 1
 _VERSION = b'{"schema_version":%d' % SCHEMA_VERSION
+_MOST_ENCODED = 16 * 1024 * 1024
 _PLAIN = "text/plain; charset=utf-8"
 
 T = TypeVar("T")
@@ -38,6 +40,34 @@ class Reply(Response):
         if not data.startswith(b"{") or data.startswith(b'{"schema_version"'):
             return data
         return _VERSION + (data[1:] if data == b"{}" else b"," + data[1:])
+
+
+class Encoded:
+    """Answers as they went out before, by the very value that they were made of; some megabytes at most."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[int, str], tuple[object, bytes]] = OrderedDict()
+        self._size = 0
+
+    def answer(self, value: T, form: str, make: Callable[[T], Any]) -> Response:
+        """Return a value in one of its forms: it never changes, so that its bytes do not."""
+        key = (id(value), form)
+        kept = self._kept.get(key)
+        if kept is None or kept[0] is not value:
+            kept = self._keep(key, value, bytes(Reply(make(value)).body))
+        return Response(kept[1], media_type=Reply.media_type)
+
+    def _keep(self, key: tuple[int, str], value: object, data: bytes) -> tuple[object, bytes]:
+        self._let_go(key)
+        self._kept[key] = (value, data)
+        self._size += len(data)
+        while self._size > _MOST_ENCODED:
+            self._let_go(next(iter(self._kept)))
+        return value, data
+
+    def _let_go(self, key: tuple[int, str]) -> None:
+        if (gone := self._kept.pop(key, None)) is not None:
+            self._size -= len(gone[1])
 
 
 class EventStream(StreamingResponse):

@@ -2,13 +2,15 @@
 
 import inspect
 from asyncio import get_running_loop
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import wraps
+from time import monotonic
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, FastAPI, Request
+from fastapi.routing import APIRoute
 from msgspec import DecodeError, Struct, ValidationError, json
 from starlette.responses import Response
 
@@ -20,6 +22,14 @@ Need = Callable[[Request], Awaitable[Any]]
 T = TypeVar("T")
 
 _JSON = "application/json"
+_PROMPT = 0.01
+"""Seconds that what is answered in the loop may usually take: all others wait for it."""
+
+_LAST = 32
+"""About how many answers count for what is usual: a busy machine holds up one now and then."""
+
+_REST = 5.0
+"""Seconds for which all goes to threads where it takes longer."""
 
 
 class Declared(Struct, frozen=True, kw_only=True):
@@ -32,6 +42,8 @@ class Declared(Struct, frozen=True, kw_only=True):
     takes: Any
     status: int
     media: str
+    at_once: Endpoint | None = None
+    """What answers without a thread where that needs no work; none where it does."""
 
 
 class Routes:
@@ -72,6 +84,7 @@ class Routes:
         takes: Any = None,
         status: int = 200,
         media: str = _JSON,
+        at_once: Endpoint | None = None,
     ) -> Callable[[Endpoint], Endpoint]:
         def declare(function: Endpoint) -> Endpoint:
             self.declared[function.__name__] = Declared(
@@ -82,6 +95,7 @@ class Routes:
                 takes=takes,
                 status=status,
                 media=media,
+                at_once=at_once,
             )
             return function
 
@@ -91,15 +105,16 @@ class Routes:
         """Put the endpoints into an app itself: a router within it would cost every request a detour."""
         for name, each in self.declared.items():
             is_async = inspect.iscoroutinefunction(each.function)
-            app.add_api_route(
+            app.router.add_api_route(
                 f"{prefix}{each.path}",
-                each.function if is_async else _answering(each.function, each.status),
+                each.function if is_async else _answering(each),
                 methods=[each.method],
                 status_code=each.status,
                 response_model=None,
                 response_class=Response,
                 operation_id=name,
                 tags=[self.tag],
+                route_class_override=APIRoute if is_async else _Direct,
                 summary=(each.function.__doc__ or "").partition(".")[0].strip(),
                 description=inspect.getdoc(each.function) or "",
             )
@@ -109,11 +124,47 @@ _THREADS = ThreadPoolExecutor(64, "carrel-http")
 """Where endpoints work: they read files and records, and the loop must not wait for a disk."""
 
 
-def _answering(function: Endpoint, status: int) -> Endpoint:
+class _Direct(APIRoute):
+    """An endpoint that is given the request itself where it needs nothing else of FastAPI."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        if len(inspect.signature(self.endpoint).parameters) > 1:
+            return super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await self.endpoint(carrel_request=request)
+
+        return handle
+
+
+class Prompt:
+    """Answers in the loop what needs no work, and stops for a while where a disk lets it wait."""
+
+    def __init__(self, at_once: Endpoint) -> None:
+        self._at_once = at_once
+        self._usual = 0.0
+        self._rests_until = 0.0
+
+    def __call__(self, named: dict[str, Any]) -> Any:
+        """Return an answer if there is one at once."""
+        if (began := monotonic()) < self._rests_until:
+            return None
+        value = self._at_once(**named)
+        ended = monotonic()
+        self._usual += (ended - began - self._usual) / _LAST
+        if self._usual > _PROMPT:
+            self._usual, self._rests_until = 0.0, ended + _REST
+        return value
+
+
+def _answering(declared: Declared) -> Endpoint:
     """Let an endpoint work in a thread and return a value: it is made an answer there, too.
 
     What it needs of the request alone is handed to it here, and FastAPI need not find its way to it.
     """
+    function, status = declared.function, declared.status
+    prompt = Prompt(declared.at_once) if declared.at_once else None
     signature = inspect.signature(function)
     needs = {name: need for name, each in signature.parameters.items() if (need := _need(each.annotation))}
 
@@ -125,6 +176,8 @@ def _answering(function: Endpoint, status: int) -> Endpoint:
     async def answer(carrel_request: Request, **named: Any) -> Response:
         for name, need in needs.items():
             named[name] = await need(carrel_request)
+        if prompt is not None and (value := prompt(named)) is not None:
+            return value if isinstance(value, Response) else Reply(value, status)
         context = copy_context()
         return await get_running_loop().run_in_executor(_THREADS, lambda: context.run(work, named))
 

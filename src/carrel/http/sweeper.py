@@ -11,6 +11,7 @@ from watchfiles import Change, watch
 
 from carrel.app import Workspace
 from carrel.errors import CarrelError
+from carrel.files.disk import LockTimeout
 from carrel.http.errors import where
 from carrel.http.hub import theirs
 from carrel.http.served import Served
@@ -21,6 +22,7 @@ PERIOD = 5.0
 _LOG = logging.getLogger("carrel.sweep")
 _PATIENCE = 10.0
 _STEP_MS = 200
+_NOTHING_MS = 1_000
 
 
 class Sweeper:
@@ -32,6 +34,8 @@ class Sweeper:
     def __init__(self, directories: Sequence[Path]) -> None:
         self._served = Served(directories)
         self._directories = directories
+        self._late: set[str] = set()
+        """Where the index could not be brought up."""
         self._stopping = Event()
         self._threads = [
             Thread(target=self._sweep, name="carrel-sweep", daemon=True),
@@ -61,22 +65,38 @@ class Sweeper:
             self._each("sweep", lambda workspace: workspace.sweep())
 
     def _watch(self) -> None:
-        """Keep the indexes up; where watching fails, all is looked at, and watched again a little later."""
+        """Keep the indexes up; where watching fails, all is looked at, and watched again a little later.
+
+        All is looked at once more when the watching has begun: of what changed before, nobody is told.
+        """
         while not self._stopping.is_set():
-            self._each("index", lambda workspace: workspace.searching.sync())
+            self._sync()
             try:
-                for changed in self._changes():
-                    self._each("index", lambda workspace: workspace.searching.sync(), _paths(changed))
+                for number, changed in enumerate(self._changes()):
+                    late, self._late = self._late, set()
+                    self._sync({*_paths(changed), *late} if number else None)
             except (OSError, RuntimeError):  # a folder is gone, or a name in one is not Unicode
                 self._stopping.wait(PERIOD)
 
+    def _sync(self, changed: Iterable[str] | None = None) -> None:
+        self._each("index", self._take_in, changed)
+
+    def _take_in(self, workspace: Workspace) -> None:
+        """Bring an index up; where somebody else wrote it for too long, that is done again soon."""
+        found = workspace.searching.sync().findings
+        if any(each.code == LockTimeout.code for each in found):
+            self._late.add(str(workspace.root))
+
     def _changes(self) -> Iterable[set[tuple[Change, str]]]:
+        """Yield what changed, and every now and then nothing, soon after the watching has begun."""
         roots = [directory.resolve() for directory in self._directories]
         return watch(
             *roots,
             watch_filter=theirs(*roots),
             stop_event=self._stopping,
             step=_STEP_MS,
+            rust_timeout=_NOTHING_MS,
+            yield_on_timeout=True,
             raise_interrupt=False,
         )
 

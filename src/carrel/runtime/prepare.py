@@ -9,7 +9,7 @@ from carrel.context.inputs import Inputs
 from carrel.errors import CarrelError
 from carrel.findings import Finding
 from carrel.records import Records
-from carrel.runtime.room import Fitted, Steps, fit_call, refuse_over
+from carrel.runtime.room import Fitted, Steps, fit_call, refuse_over, room_in
 from carrel.settings import BudgetSettings
 from carrel.workspace.layout import Layout
 
@@ -42,6 +42,14 @@ def preview(
         return assembler.assemble(inputs, budget=budget, frozen=frozen, before=before)
 
     return fit_call(assemble, inputs, budget, assembler.ground.counts.count, steps=steps, room=room)
+
+
+def at_hand(assembler: Assembler, inputs: Inputs, *, budget: Budget | None = None) -> Assembly | None:
+    """Return what `preview` would without records, where that is kept and fits as it is; reads no file."""
+    kept = assembler.at_hand(inputs, budget=budget)
+    if kept is None or kept.report.tokens.used > room_in(kept.report.tokens.window, inputs.beside):
+        return None
+    return kept
 
 
 def records_unavailable(error: CarrelError) -> Finding:

@@ -7,6 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.files import Entry, FileStore, Reason, Stamp, Unreadable, is_settled
+from carrel.files.ephemeral import EphemeralFiles
+from carrel.files.local import LocalFiles
 from carrel.markdown.frontmatter import Meta, parse
 
 DOCUMENT_LIMIT = 2 * 1024 * 1024
@@ -49,6 +51,11 @@ class Documents:
         self._files = files
         self._cache: dict[str, tuple[Stamp | None, Document | None]] = {}
         self._listings: dict[str, tuple[Stamp | None, Listing]] = {}
+
+    @property
+    def is_near(self) -> bool:
+        """Whether looking at a file asks nobody else: a disk of this machine answers, or its memory."""
+        return isinstance(self._files, LocalFiles | EphemeralFiles)
 
     def reading(self) -> "Reading":
         """Begin to read, keeping account of what was looked at."""

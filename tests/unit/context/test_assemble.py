@@ -8,9 +8,13 @@ from msgspec.structs import replace
 
 from carrel.context.budget import Budget
 from carrel.context.build import Built
+from carrel.context.inputs import Inputs
 from carrel.context.render import escaper
+from carrel.files.ephemeral import EphemeralFiles
+from carrel.files.overlay import OverlayFiles
 from carrel.settings import BudgetSettings, ModelSettings, Settings
 from carrel.workspace.layout import LAYOUTS
+from carrel.workspace.scope import Scope
 
 NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
 FILES = {
@@ -174,3 +178,12 @@ def test_the_settings_model_counts_where_the_agent_has_none(desk):
     settings = replace(Settings(), model=ModelSettings(name="gemini-2.5", context_window=77))
     report = desk({}).set(model=settings.model).assemble().report
     assert (report.model, report.tokens.window, report.tokens.exact) == ("gemini-2.5", 77, False)
+
+
+def test_only_what_a_disk_or_memory_of_this_machine_holds_is_at_hand(desk):
+    files = EphemeralFiles({"SOUL.md": "Kind."})
+    inputs = Inputs(scope=Scope.MAIN, now=NOW, time_zone="UTC")
+    near, composed = desk(files), desk(OverlayFiles(files, EphemeralFiles()))  # layers may be anywhere
+    assert near.assemble().messages == composed.assemble().messages
+    assert near.assembler.at_hand(inputs) == near.assemble()
+    assert composed.assembler.at_hand(inputs) is None

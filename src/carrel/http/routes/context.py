@@ -5,12 +5,14 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query
 from msgspec import Struct
+from starlette.responses import Response
 
 from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
 from carrel.context.explain import Explanation
 from carrel.context.formats import to_anthropic, to_openai, to_responses
 from carrel.errors import UsageError
+from carrel.http.answers import Encoded
 from carrel.http.desk import Desk, OwnerReader, Reader, Writer
 from carrel.http.routing import Routes, sent
 
@@ -59,7 +61,18 @@ class CompareWhat(UsageError):
         )
 
 
-@routes.post("/context:assemble", Json, takes=Ask)
+_ENCODED = Encoded()
+
+
+def _assembled(desk: Desk, body: Ask) -> Response | None:
+    """Answer with an assembly that is at hand, as those who only look at a context mostly ask for."""
+    if body.session is not None or body.query:
+        return None
+    kept = desk.own.at_hand(desk.scope, _budget(body.file, body.total))
+    return kept and _ENCODED.answer(kept, body.format, lambda assembly: _document(assembly, body.format))
+
+
+@routes.post("/context:assemble", Json, takes=Ask, at_once=_assembled)
 def assemble_context(desk: Reader, body: Annotated[Ask, Depends(sent(Ask))]) -> Json:
     """Return what a model would read now, with the account of it. Nothing is recorded."""
     assembly = desk.own.assemble(
