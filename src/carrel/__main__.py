@@ -5,6 +5,11 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if "hook" in sys.argv:  # which runs before every prompt of a person, and has a shorter way
+        from carrel.cli.quick import run_hook  # noqa: PLC0415 - as below
+
+        if (code := run_hook(sys.argv[1:])) is not None:
+            sys.exit(code)
     from carrel.cli.main import run  # noqa: PLC0415 - `import carrel.__main__` stays light
 
     sys.exit(run(sys.argv[1:]))

@@ -35,6 +35,8 @@ _COMMANDS = {
     "files": ("carrel.cli.files", "Browse the files, and change them safely."),
     "mcp": ("carrel.cli.mcp", "Serve the agent's tools and memory to MCP clients."),
     "serve": ("carrel.cli.serve", "Serve workspaces over HTTP."),
+    "hook": ("carrel.cli.hook", "Answer a coding agent's hook."),
+    "integrate": ("carrel.cli.integrate", "Plug Carrel into a coding agent, and take it out again."),
     "keys": ("carrel.cli.keys", "Make, list and revoke keys for the server."),
     "health": ("carrel.cli.workspace", "Look a workspace over."),
     "config": ("carrel.cli.config", "Show, describe and check settings."),

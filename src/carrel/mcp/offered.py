@@ -141,11 +141,25 @@ OFFERS = (
 )
 """Every tool, sorted by name; which of them a client sees is for its seat to say."""
 
+ON_REQUEST = (
+    Offer(
+        name="memory",
+        title="Memory as files",
+        shape=shapes.SAID,
+        source="memory",
+        reads_only=False,
+        destroys=True,
+        in_session=True,
+    ),
+)
+"""What an agent has only where its settings name it."""
+
 
 def offered(seat: Seat, session: str | None = None) -> dict[str, Offered]:
     """Return the tools that a client may call from its seat, by name, in the order of their names."""
     tools = {tool.name: tool for tool in (*_agents_own(seat, session), *host_tools(seat, session))}
-    found = ((offer, tools.get(offer.source or offer.name)) for offer in OFFERS)
+    every = sorted((*OFFERS, *ON_REQUEST), key=lambda offer: offer.name)
+    found = ((offer, tools.get(offer.source or offer.name)) for offer in every)
     return {
         offer.name: Offered(offer, _as_offered(offer, tool))
         for offer, tool in found
@@ -155,7 +169,7 @@ def offered(seat: Seat, session: str | None = None) -> dict[str, Offered]:
 
 def call(seat: Seat, name: str, arguments: Mapping[str, Any]) -> Any:
     """Call a tool by its name here; `session` says in which conversation, where a tool asks for that."""
-    offer = next((offer for offer in OFFERS if offer.name == name), None)
+    offer = next((offer for offer in (*OFFERS, *ON_REQUEST) if offer.name == name), None)
     session, rest = _parted(seat, name, arguments) if offer and offer.in_session else (None, arguments)
     found = offered(seat, session)
     if name not in found:
@@ -191,6 +205,8 @@ def _agents_own(seat: Seat, session: str | None) -> Iterator[Tool]:
 def _as_offered(offer: Offer, tool: Tool) -> Tool:
     if offer.name == "skill_list":
         return replace(tool, run=partial(_skills, tool))
+    if offer.name == "memory":
+        return replace(tool, run=partial(_said, tool))
     if offer.name == "file_write":
         return replace(
             tool,
@@ -205,6 +221,10 @@ def _as_offered(offer: Offer, tool: Tool) -> Tool:
 
 def _skills(tool: Tool, asked: Struct) -> dict[str, Any]:
     return {"skills": tool.run(asked)}
+
+
+def _said(tool: Tool, asked: Struct) -> dict[str, Any]:
+    return {"text": tool.run(asked)}
 
 
 def _write(tool: Tool, asked: FileWrite) -> dict[str, Any]:

@@ -57,6 +57,7 @@ HITS = _object(
     degraded=_TRUTH,
 )
 LINES = _object("path text more", path=_TEXT, **_PAGE)
+SAID = _object("text", text=_TEXT)
 KEPT = _object("state", path=_TEXT, section=_TEXT, id=_TEXT_OR_NONE, **_WAITING)
 LOGS = _object(
     "ok",

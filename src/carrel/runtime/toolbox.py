@@ -23,6 +23,8 @@ from carrel.settings import AgentSettings
 from carrel.tools.access import Access, access_for, is_result
 from carrel.tools.files import file_tools
 from carrel.tools.memory import Look, memory_tools
+from carrel.tools.memory_tool import NAME as MEMORY_TOOL
+from carrel.tools.memory_tool import MemoryFolder, memory_tool
 from carrel.tools.memory_write import Writer, memory_write_tools
 from carrel.tools.page import FEWEST_CHARACTERS, MOST_CHARACTERS
 from carrel.tools.proposing import Proposer, holding
@@ -69,8 +71,9 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         access = replace(access, page=min(MOST_CHARACTERS, max(FEWEST_CHARACTERS, self.page)))
         proposer = self._proposer()
         is_injected = injected_by(self.ground.layout, self._agents)
+        hold = holding(access, proposer, is_injected, self._screen)
         tools: list[Tool] = [
-            *file_tools(access, holding(access, proposer, is_injected, self._screen)),
+            *file_tools(access, hold),
             *skill_tools(self._skills, access),
             *self_report_tools(self._sources()),
         ]
@@ -83,7 +86,11 @@ class Toolbox(Struct, frozen=True, kw_only=True):
             # What a stranger says to an agent must not become what the agent is told from then on.
             tools = [tool for tool in tools if not tool.writes]
         if self.keeper is not None and self.ground.agent.memory_enabled:
-            tools += memory_write_tools(self._writer(self.keeper, proposer, access), self.scope)
+            writer = self._writer(self.keeper, proposer, access)
+            tools += memory_write_tools(writer, self.scope)
+            # Offered where it is asked for by its name: it says the same as others, to models trained on it.
+            if MEMORY_TOOL in self.ground.agent.allowed_tools and self.scope is Scope.MAIN:
+                tools.append(memory_tool(MemoryFolder(writer=writer, hold=hold)))
         return Registry(tools).allowed(self.ground.agent.allowed_tools)
 
     def _reach(self) -> "_Reach":

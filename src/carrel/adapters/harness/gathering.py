@@ -1,0 +1,213 @@
+"""The long way to a hook's answer: the context assembled, or lines to recall gathered, and kept."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from carrel import plainjson
+from carrel.adapters.harness import kept, recall
+from carrel.adapters.harness.brief import brief
+from carrel.adapters.harness.kept import Kept, Stamp
+from carrel.adapters.harness.wire import Asked
+from carrel.app import Workspace
+from carrel.errors import CarrelError
+from carrel.files import READ_LIMIT, Content, Entry, Part
+from carrel.files import Stamp as FileStamp
+from carrel.files.disk import typed_failures
+from carrel.files.local import LocalFiles
+from carrel.markdown.frontmatter import parse
+from carrel.opening import find_places, open_directory, pick_agent, time_zone
+from carrel.workspace.ignore import find_rules
+from carrel.workspace.manifest import MANIFEST_FILE
+from carrel.workspace.tiers import MEMORY, standing_of
+
+BLOB = "index-hooks-"
+"""What the name of a kept answer begins with: whoever purges the index purges this too."""
+
+_MOST_FILES = 5_000
+_MOST_BYTES = 8 * 1024 * 1024
+_LARGEST = 256 * 1024
+_SHORTEST_LINE = 8
+_MARKDOWN = (".md", ".markdown", ".txt")
+
+
+class NotingFiles(LocalFiles):
+    """The files of a directory, which notes every path that somebody looks at."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.noted: dict[str, None] = {}
+
+    def read(self, path: str, *, limit: int = READ_LIMIT) -> Content | None:
+        """Return the content, as any store does."""
+        self.noted[path] = None
+        return super().read(path, limit=limit)
+
+    def part(self, path: str, start: int, size: int) -> Part | None:
+        """Return some of the content, as any store does."""
+        self.noted[path] = None
+        return super().part(path, start, size)
+
+    def stamps(self, paths: Sequence[str]) -> list[FileStamp | None]:
+        """Return the stamps, as any store does."""
+        self.noted.update(dict.fromkeys(paths))
+        return super().stamps(paths)
+
+    def list(self, under: str = "") -> list[Entry]:
+        """Return the entries, as any store does."""
+        self.noted[under] = None
+        return super().list(under)
+
+
+class Gathered(Struct, frozen=True, kw_only=True):
+    """An answer made anew, and what a person should know of it."""
+
+    answer: Kept
+    cut: tuple[str, ...] = ()
+    """What was left out to fit the harness."""
+    notes: tuple[str, ...] = ()
+
+
+def open_noting(root: str, agent: str, environ: Mapping[str, str]) -> tuple[Workspace, NotingFiles]:
+    """Open a workspace in which it is noted what is looked at."""
+    opened = open_directory(root, environ=environ)
+    chosen = pick_agent(opened.config.settings, agent or None)
+    own = opened.moved_to(chosen.workspace)
+    files = NotingFiles(own.root)
+    return Workspace(replace(own, files=files), chosen, base=opened), files
+
+
+def gather(root: str, asked: Asked, *, environ: Mapping[str, str], key: list[str]) -> Gathered:
+    """Make what is told at an event, and keep it if later changes can be recognised."""
+    began_ns = time.time_ns()
+    workspace, files = open_noting(root, asked.agent, environ)
+    with workspace:
+        gathered = _gathered(workspace, asked)
+        looked_at = [*_outside(workspace, root), *(str(workspace.root / path) for path in files.noted)]
+        until = 0 if environ.get("CARREL_NOW") else _end_of_day(workspace)
+        with suppress(CarrelError, OSError):  # then the next hook takes the long way too
+            _keep(workspace, gathered.answer, key=key, paths=looked_at, until=until, began_ns=began_ns)
+    return gathered
+
+
+def _gathered(workspace: Workspace, asked: Asked) -> Gathered:
+    if asked.event == "session-start":
+        told = brief(workspace, asked.harness, asked.scope)
+        return Gathered(answer=Kept(told.text, b"", b""), cut=told.cut)
+    lines, notes = _lines(workspace, asked.scope)
+    return Gathered(answer=Kept("", *recall.build(lines)), notes=notes)
+
+
+def _keep(
+    workspace: Workspace, answer: Kept, *, key: list[str], paths: Sequence[str], until: int, began_ns: int
+) -> None:
+    seen: dict[str, Stamp | None] = {path: kept.stamp_of(path) for path in dict.fromkeys(paths)}
+    if not kept.are_settled(list(seen.values()), began_ns):
+        return
+    name = kept.name_of(key)
+    text = answer.text.encode("utf-8", "surrogatepass")
+    places = find_places(workspace.root, workspace.config)
+    places.claim()
+    places.refuse_links(places.cache / "any")
+    blob = str(places.cache / f"{BLOB}{name}")
+    put(places.cache, f"{BLOB}{name}", text + answer.lines + answer.words)
+    seen[blob] = kept.stamp_of(blob)
+    head = {
+        "key": key,
+        "until": until,
+        "blob": blob,
+        "sizes": [len(text), len(answer.lines), len(answer.words)],
+        "seen": seen,
+    }
+    put(workspace.config.directories.cache / "hooks", f"{name}.json", plainjson.dumps(head))
+
+
+def put(folder: Path, name: str, data: bytes) -> None:
+    """Put a file of ours into a folder for its owner's eyes only, over whatever stands there."""
+    with typed_failures(str(folder)):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    files = LocalFiles(folder)
+    before = files.read(name, limit=1 << 30)
+    files.write(name, data, expect=before.digest if before else None)
+
+
+def _outside(workspace: Workspace, root: str) -> Iterator[str]:
+    """Yield what decides about an answer and is not read through the agent's own store."""
+    directories = workspace.config.directories
+    yield from (os.path.join(root, name) for name in ("", "carrel.yaml", MANIFEST_FILE))  # noqa: PTH118 - may be ""
+    yield from (str(directories.config / "config.yaml"), str(directories.data / "trust.json"))
+    namespaces = directories.data / "namespaces"
+    for folder, _, names in os.walk(namespaces):
+        yield folder
+        yield from (os.path.join(folder, name) for name in names)  # noqa: PTH118 - of os.walk
+    yield str(namespaces)
+
+
+def _end_of_day(workspace: Workspace) -> int:
+    """Return when the day ends in the workspace's time zone, in nanoseconds: answers may name it."""
+    now = workspace.config.clock.now().astimezone(time_zone(workspace.config.settings.time_zone))
+    day = datetime(now.year, now.month, now.day, tzinfo=now.tzinfo)
+    return int((day + timedelta(days=1)).timestamp()) * 1_000_000_000
+
+
+def _lines(workspace: Workspace, scope: str) -> tuple[list[tuple[str, int, str]], tuple[str, ...]]:
+    """Return the lines of memory and knowledge that this scope may be reminded of."""
+    if not workspace.agent.memory_enabled:
+        return [], ()
+    found: list[tuple[str, int, str]] = []
+    read = files = 0
+    for path in _paths(workspace, scope):
+        text = _text(workspace, path, scope)
+        read, files = read + len(text), files + 1
+        if files > _MOST_FILES or read > _MOST_BYTES or len(found) >= recall.MOST_LINES:
+            return found[: recall.MOST_LINES], (
+                f"memory from {path} on is too much to be recalled by a hook",
+            )
+        found += _statements(path, text)
+    return found, ()
+
+
+def _paths(workspace: Workspace, scope: str) -> list[str]:
+    """Return the files of memory and knowledge, the agent's own before days, the newest day first."""
+    agents = [workspace.agent.id]
+    home = workspace.layout.home
+    ignored = find_rules(workspace.assembler.ground.documents.reading())
+    listed = [
+        f"{home}MEMORY.md",
+        f"{home}USER.md",
+        f"agents/{workspace.agent.id}/memory.md",
+        *workspace.list_memory(scope=scope),
+        *workspace.list_knowledge(scope=scope),
+    ]
+    standing = {path: standing_of(path, workspace.layout, agents) for path in dict.fromkeys(listed)}
+    wanted = [
+        path
+        for path, where in standing.items()
+        if path.endswith(_MARKDOWN)
+        and (where.tier in MEMORY or where.tier == "knowledge")
+        and not ignored(path)
+    ]
+    newest = sorted((path for path in wanted if standing[path].date), key=lambda path: standing[path].date)
+    return [*(path for path in wanted if not standing[path].date), *reversed(newest)]
+
+
+def _text(workspace: Workspace, path: str, scope: str) -> str:
+    with suppress(CarrelError):  # what cannot be read, or is hidden, reminds of nothing
+        text = workspace.read(path, scope=scope) or ""
+        return text if len(text) <= _LARGEST else ""
+    return ""
+
+
+def _statements(path: str, text: str) -> Iterator[tuple[str, int, str]]:
+    body = parse(text).body
+    first = text.count("\n") - body.count("\n") + 1
+    for number, line in enumerate(body.split("\n"), first):
+        stated = line.strip().lstrip("-*+>").strip()
+        if len(stated) >= _SHORTEST_LINE and not stated.startswith(("#", "<!--", "```", "|--")):
+            yield path, number, stated

@@ -1,0 +1,158 @@
+"""What is recorded of a harness's session: at its stops, and before it shortens its history."""
+
+import os
+import stat
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from msgspec import DecodeError, Struct, ValidationError, json
+
+from carrel import plainjson
+from carrel.adapters.harness.gathering import put
+from carrel.adapters.harness.transcripts import Spoken, lines_of, messages_of
+from carrel.adapters.harness.wire import (
+    Asked,
+    BadHook,
+    Payload,
+    prompt_of,
+    reply_of,
+    session_of,
+    transcript_of,
+)
+from carrel.app import Workspace
+from carrel.errors import CarrelError
+from carrel.runtime.callbacks import CompactionBegins
+from carrel.sessions.message import Message
+from carrel.sessions.places import behind
+from carrel.sessions.turn import said
+from carrel.workspace.scope import Scope, parse_scope
+
+_AT_ONCE = 16 * 1024 * 1024
+"""Bytes of a transcript that one hook reads; the next one goes on behind them."""
+
+_BATCH = 200
+
+
+class Cursor(Struct, frozen=True, kw_only=True):
+    """How far a transcript was read; without it all is read again, and nothing recorded twice."""
+
+    path: str
+    inode: int
+    offset: int
+
+
+class Recorded(Struct, frozen=True, kw_only=True):
+    """How many messages are new in a session, and what a person should know of it."""
+
+    session: str
+    messages: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def record(workspace: Workspace, asked: Asked, payload: Payload) -> Recorded:
+    """Write down what a harness's session has said since the last time; before a compaction, flush it too."""
+    name = session_of(payload)
+    if not name:
+        raise BadHook("the payload names no session")
+    session = behind(asked.harness, name)
+    transcript = transcript_of(asked.harness, payload)
+    if transcript:
+        recorded = _from_transcript(workspace, asked, session, transcript)
+    else:
+        spoken = list(_told(asked, payload, session))
+        recorded = Recorded(session=session, messages=_write(workspace, asked, session, spoken))
+    if asked.event == "pre-compact":
+        _flush(workspace, session, parse_scope(asked.scope))
+    return recorded
+
+
+def _from_transcript(workspace: Workspace, asked: Asked, session: str, path: str) -> Recorded:
+    folder = workspace.config.directories.cache / "hooks"
+    name = f"read-{sha256(os.fsencode(path) + session.encode()).hexdigest()[:24]}.json"
+    with _opened(path) as fd:
+        found = os.fstat(fd)
+        before = _cursor(folder / name)
+        is_same = before is not None and (before.path, before.inode) == (path, found.st_ino)
+        start = before.offset if before is not None and is_same and before.offset <= found.st_size else 0
+        data = os.pread(fd, _AT_ONCE, start)
+    whole = data.rfind(b"\n") + 1 or (len(data) if len(data) == _AT_ONCE else 0)
+    lines, bad = lines_of(data[:whole], start)
+    new = _write(workspace, asked, session, messages_of(asked.harness, session, lines))
+    cursor = Cursor(path=path, inode=found.st_ino, offset=start + whole)
+    with suppress(CarrelError, OSError):  # then it is read again, and nothing recorded twice
+        put(folder, name, json.encode(cursor))
+    return Recorded(
+        session=session, messages=new, notes=tuple(_remarks(bad, found.st_size - start - len(data)))
+    )
+
+
+def _remarks(bad: int, left: int) -> Iterator[str]:
+    if bad:
+        yield f"{bad:,} lines of the transcript are no JSON objects and were passed over"
+    if left > 0:
+        yield f"{left:,} bytes of the transcript are left for the next hook"
+
+
+def _told(asked: Asked, payload: Payload, session: str) -> Iterator[Spoken]:
+    """Yield what the harness itself tells of a turn, where it keeps no transcript."""
+    turn = next((str(payload[key]) for key in ("generation_id", "turn_id") if payload.get(key)), "")
+    role = "user" if asked.event == "prompt" else "assistant"
+    text = prompt_of(payload) if role == "user" else reply_of(payload)
+    if text:
+        told = sha256(plainjson.dumps([session, turn, role, text if turn else os.urandom(8).hex(), text]))
+        yield {"role": role, "content": text, "message_id": f"{asked.harness}-{told.hexdigest()[:32]}"}
+
+
+def _write(workspace: Workspace, asked: Asked, session: str, messages: Sequence[Spoken]) -> int:
+    """Record messages, each once by its id; one that cannot be recorded does not keep the others out."""
+    new = 0
+    fit = [each for each in messages if _fits(each)]
+    for begin in range(0, len(fit), _BATCH):
+        batch = fit[begin : begin + _BATCH]
+        recording = workspace.record(session, batch, scope=asked.scope, source=asked.harness)
+        new += sum(each.is_new for each in recording.messages)
+    return new
+
+
+def _fits(message: dict[str, Any]) -> bool:
+    try:
+        said(message)
+    except CarrelError:
+        return False
+    return True
+
+
+def _flush(workspace: Workspace, session: str, scope: Scope) -> None:
+    """Save what the turns state before the harness forgets them; a model reads them later, from the log."""
+    if not workspace.sessions.exists(session):
+        return
+    _, seen = workspace.sessions.seen(session, scope=Scope.MAIN)
+    messages = tuple(Message("user", "") for _ in seen)
+    event = CompactionBegins(agent=workspace.agent.id, session=session, scope=scope, messages=messages)
+    workspace.conversations.learning.flush()(event)
+
+
+def _cursor(path: Path) -> Cursor | None:
+    try:
+        return json.decode(path.read_bytes(), type=Cursor)
+    except (OSError, DecodeError, ValidationError):
+        return None
+
+
+@contextmanager
+def _opened(path: str) -> Generator[int]:
+    """Open a transcript to read; what is no file is not waited for."""
+    try:
+        fd = os.open(Path(path).expanduser(), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError, RuntimeError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+        raise BadHook(f"the transcript {path[:200]} cannot be read: {problem}") from None
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise BadHook(f"the transcript {path[:200]} is no file")
+        yield fd
+    finally:
+        os.close(fd)

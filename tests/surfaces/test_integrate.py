@@ -1,0 +1,243 @@
+"""`carrel integrate`: hooks in the settings of a harness, put in once, and taken out without a trace."""
+
+import json
+import shlex
+
+import pytest
+
+from carrel.adapters.harness.settings import is_command
+
+HARNESSES = ("claude", "codex", "cursor")
+FILES = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json", "cursor": ".cursor/hooks.json"}
+THEIRS = {
+    "claude": {
+        "model": "opus",
+        "hooks": {
+            "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}],
+            "PostToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint"}]}],
+        },
+    },
+    "codex": {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done", "timeout": 9}]}]}},
+    "cursor": {
+        "version": 1,
+        "hooks": {"stop": [{"command": "say done"}], "preCompact": [{"command": "keep"}]},
+    },
+}
+
+
+@pytest.fixture
+def project(tmp_path, cli):
+    cli.set(HOME=str(tmp_path / "me"), CLAUDE_CONFIG_DIR=None, CODEX_HOME=None)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+def put(project, harness, text):
+    path = project / FILES[harness]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def commands(path, harness):
+    """Every command in a settings file, ours and others."""
+    found = []
+    for event, entries in json.loads(path.read_text())["hooks"].items():
+        for entry in entries:
+            found += [(event, each["command"]) for each in entry.get("hooks", [entry])]
+    ours = {event: command for event, command in found if is_command(command, harness)}
+    return ours, [each for each in found if not is_command(each[1], harness)]
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_hooks_are_put_in_once_and_others_stay(cli, project, harness):
+    path = put(project, harness, json.dumps(THEIRS[harness], indent=4))
+    before = path.read_bytes()
+    assert cli("integrate", harness, "install", cwd=project).code == 0
+    first = path.read_bytes()
+    ours, others = commands(path, harness)
+    assert len(ours) == 4
+    assert {shlex.split(command)[2] for command in ours.values()} == {
+        "session-start",
+        "prompt",
+        "pre-compact",
+        "stop",
+    }
+    assert ("Stop" if harness != "cursor" else "stop", "say done") in others
+    outcome = cli("integrate", harness, "install", "--json", cwd=project).document
+    assert outcome["changed"] is False
+    assert path.read_bytes() == first
+    backups = list(path.parent.glob("*.bak"))
+    assert [backup.read_bytes() for backup in backups] == [before]
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_what_was_put_in_is_taken_out_to_the_byte(cli, project, harness):
+    theirs = {key: value for key, value in THEIRS[harness].items() if key != "hooks"}
+    for text in (
+        json.dumps(theirs),
+        json.dumps(theirs, indent="\t") + "\n",
+        "{}",
+        "\ufeff" + json.dumps(theirs),
+        '{\r\n  "a": [1,\r\n 2]\r\n}\r\n',
+    ):
+        path = put(project, harness, text)
+        before = path.read_bytes()
+        assert cli("integrate", harness, "install", cwd=project).code == 0
+        assert path.read_bytes() != before
+        assert cli("integrate", harness, "remove", cwd=project).code == 0
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_only_what_was_ours_is_taken_out(cli, project, harness):
+    path = put(project, harness, json.dumps(THEIRS[harness], indent=2))
+    cli("integrate", harness, "install", cwd=project)
+    cli("integrate", harness, "remove", cwd=project)
+    assert json.loads(path.read_text()) == THEIRS[harness]
+
+
+def test_a_group_that_others_put_something_into_keeps_that(cli, project):
+    cli("integrate", "claude", "install", cwd=project)
+    path = project / FILES["claude"]
+    settings = json.loads(path.read_text())
+    settings["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "mine"})
+    path.write_text(json.dumps(settings))
+    cli("integrate", "claude", "remove", cwd=project)
+    assert json.loads(path.read_text()) == {
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}
+    }
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_where_there_was_nothing_nothing_is_left(cli, project, harness):
+    assert cli("integrate", harness, "install", cwd=project).code == 0
+    assert (project / FILES[harness]).is_file()
+    assert cli("integrate", harness, "remove", cwd=project).code == 0
+    assert not (project / FILES[harness]).exists()
+    assert cli("integrate", harness, "remove", cwd=project).code == 0
+
+
+def test_a_dry_run_shows_the_difference_and_changes_nothing(cli, project):
+    path = put(project, "claude", '{\n  "model": "opus"\n}\n')
+    outcome = cli("integrate", "claude", "install", "--dry-run", cwd=project)
+    assert '+    "SessionStart": [' in outcome.text
+    assert "would be changed" in outcome.text
+    assert path.read_text() == '{\n  "model": "opus"\n}\n'
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+    document = cli("integrate", "claude", "install", "--dry-run", "--json", cwd=project).document
+    assert (document["changed"], document["would_change"]) == (False, True)
+    assert "+++" in document["diff"]
+
+
+BROKEN = {
+    "a comment": '{\n  // mine\n  "model": "opus"\n}\n',
+    "a comma too many": '{"model": "opus",}',
+    "half of it": '{"model": ',
+    "a list": "[]",
+    "a key twice": '{"hooks": {}, "hooks": {"Stop": []}}',
+    "hooks that are a list": '{"hooks": []}',
+    "an event that is an object": '{"hooks": {"Stop": {}}}',
+    "a group that is a word": '{"hooks": {"Stop": ["say"]}}',
+    "a group whose hooks are a word": '{"hooks": {"Stop": [{"hooks": "say"}]}}',
+    "no text": b"\xff\xfe{}",
+    "no number": '{"a": NaN}',
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_settings_with_comments_or_errors_are_left_untouched(cli, project, case):
+    path = put(project, "claude", BROKEN[case])
+    before = path.read_bytes()
+    outcome = cli("integrate", "claude", "install", "--json", cwd=project)
+    assert outcome.error["code"] == "harness_settings"
+    assert outcome.code == 6
+    assert str(path) in outcome.error["message"]
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+    assert cli("integrate", "claude", "status", "--json", cwd=project).code == 0
+
+
+def test_the_hooks_say_what_was_said_at_the_installation(cli, project, sample):
+    outcome = cli(
+        "-C",
+        sample,
+        "integrate",
+        "claude",
+        "install",
+        "--user",
+        "--scope",
+        "main",
+        "--agent",
+        "kate",
+        cwd=project,
+    )
+    assert outcome.code == 0
+    path = project.parent / "me" / FILES["claude"]
+    ours, _ = commands(path, "claude")
+    for command in ours.values():
+        words = shlex.split(command)
+        assert words[words.index("-C") + 1] == str(sample)
+        assert words[words.index("--scope") + 1] == "main"
+        assert words[words.index("--agent") + 1] == "kate"
+    cli("integrate", "claude", "install", "--user", cwd=project)
+    ours, _ = commands(path, "claude")
+    assert all("-C" not in shlex.split(command) for command in ours.values())
+
+
+def test_status_tells_where_what_stands(cli, project):
+    def states():
+        places = cli("integrate", "claude", "status", "--json", cwd=project).document["places"]
+        return {each["where"]: each["state"] for each in places}
+
+    assert states() == {"project": "absent", "user": "absent"}
+    cli("integrate", "claude", "install", cwd=project)
+    assert states() == {"project": "installed", "user": "absent"}
+    path = project / FILES["claude"]
+    settings = json.loads(path.read_text())
+    del settings["hooks"]["Stop"]
+    path.write_text(json.dumps(settings))
+    assert states() == {"project": "partial", "user": "absent"}
+    path.write_text("{}")
+    assert states() == {"project": "none", "user": "absent"}
+    path.write_text("{ // }")
+    assert states() == {"project": "unreadable", "user": "absent"}
+    assert "not plain JSON" in cli("integrate", "claude", "status", cwd=project).text
+
+
+def test_settings_that_are_a_link_stay_one(cli, project, tmp_path):
+    kept = tmp_path / "dotfiles.json"
+    kept.write_text("{}\n")
+    path = project / FILES["claude"]
+    path.parent.mkdir()
+    path.symlink_to(kept)
+    assert cli("integrate", "claude", "install", cwd=project).code == 0
+    assert path.is_symlink()
+    assert "SessionStart" in kept.read_text()
+
+
+def test_an_unknown_harness_and_two_places_are_usage_errors(cli, project):
+    assert cli("integrate", "emacs", "install", "--json", cwd=project).error["code"] == "unknown_harness"
+    assert cli("integrate", "claude", "install", "--user", "--project", ".", "--json", cwd=project).code == 2
+    assert cli("integrate", "claude", "destroy", "--json", cwd=project).code == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("carrel hook stop --harness claude", True),
+        ("/opt/x/carrel hook stop --scope main --harness=claude", True),
+        ("'/with space/python' -m carrel hook stop --harness claude", True),
+        ("carrel hook stop --harness codex", False),
+        ("mycarrel hook stop --harness claude", False),
+        ("carrel hook lunch --harness claude", False),
+        ("echo carrel hook", False),
+        ("hook stop --harness claude", False),
+        ("carrel 'hook", False),
+        ("", False),
+    ],
+)
+def test_ours_is_told_from_others(command, expected):
+    assert is_command(command, "claude") is expected
