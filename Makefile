@@ -3,13 +3,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test browser check format bench clean
 
-demo: $(VENV)/.installed  ## a sample workspace, and what a model would read of it
-	@$(BIN)/carrel demo
+demo: $(VENV)/$(if $(SERVE),.served,.installed)  ## a sample workspace; with SERVE=1 in your browser
+	@$(BIN)/carrel demo $(if $(SERVE),--serve)
 
-test: check  ## everything CI runs
+test: check browser  ## everything CI runs
 	@$(BIN)/python -m pytest -n auto -q
+
+browser:  ## the Chromium in which the explorer is tested, where it can be installed
+	@.ci/browser
 
 check: $(VENV)/.checked
 	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
@@ -31,10 +34,16 @@ bench: $(VENV)/.benched
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/screen.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/server.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/mcp_calls.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/ui.py
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/adapters.py
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.served: $(VENV)/.installed
+	@$(PIP) --editable '.[server]'
 	@touch $@
 
 $(VENV)/.checked: $(VENV)/.installed

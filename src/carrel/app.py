@@ -33,7 +33,7 @@ from carrel.opening import (
 )
 from carrel.records.database import DatabaseUnavailable, NewerFormat
 from carrel.runtime.health import Health, examine, missing_files, visible_to
-from carrel.runtime.prepare import preview, records_unavailable
+from carrel.runtime.prepare import at_hand, preview, records_unavailable
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
@@ -110,13 +110,24 @@ class Workspace(Furnished):
         query: str | None = None,
         scope: str = Scope.MAIN,
         budget: Budget | None = None,
+        *,
+        window: int | None = None,
     ) -> Assembly:
-        """Return what a model would read now, with the account of it, and record nothing."""
+        """Return what a model would read now, with the account of it, and record nothing.
+
+        `window` asks how it would be in another one than the model's.
+        """
         with telemetry.span("carrel.assemble_context", carrel__context__scope=scope) as span:
-            inputs = self._inputs(session, query, scope)
+            inputs = replace(self._inputs(session, query, scope), window=window)
             records = self.records if session and self._has_records() else None
             assembly = preview(self.assembler, records, inputs, budget=budget).assembly
             return _accounted(assembly, span)
+
+    def at_hand(self, scope: str = Scope.MAIN, budget: Budget | None = None) -> Assembly | None:
+        """Return what `assemble` would without a session, if it is kept and no file has changed."""
+        with telemetry.span("carrel.assemble_context", carrel__context__scope=scope) as span:
+            kept = at_hand(self.assembler, self._inputs(None, None, scope), budget=budget)
+            return None if kept is None else _accounted(kept, span)
 
     def prepare(
         self,

@@ -369,6 +369,8 @@ def _waiting(number: int) -> Finding:
     return Finding(
         code="proposals_waiting",
         severity="info",
-        message=f"{number:,} changes of memory wait for your word.",
+        message="A change of memory waits for your word."
+        if number == 1
+        else f"{number:,} changes of memory wait for your word.",
         hint="carrel memory review shows them.",
     )

@@ -7,7 +7,7 @@ TESTS = Path(__file__).parents[1]
 FILES = sorted(TESTS.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in FILES}
 SWITCHED_OFF = {"skip", "skipif", "xfail", "importorskip"}
-CHECKS = {"raises", "warns", "fail"}
+CHECKS = {"raises", "warns", "fail", "expect"}
 
 
 def name_of(path):
@@ -77,6 +77,7 @@ def test_names_of_tests_are_sentences_and_none_hides_another():
 
 def test_tests_stand_where_they_belong():
     kinds = {
+        "browser",
         "contracts",
         "crash",
         "golden",

@@ -12,8 +12,10 @@ from carrel import plainyaml
 from carrel.app import Workspace
 from carrel.cli import output, picture
 from carrel.cli.chat.voice import safe
+from carrel.cli.demo_studio import furnish
 from carrel.cli.demo_talk import speaking
 from carrel.cli.options import Shared, shared_options
+from carrel.cli.serve import serve
 from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
 
@@ -45,14 +47,20 @@ PIECES = 20
 
 
 @click.command()
+@click.option("--serve", "is_served", is_flag=True, help="Open a richer one in your browser, until Ctrl-C.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Where to serve. [default: any free]")
 @shared_options
-def demo(shared: Shared) -> None:
+def demo(shared: Shared, is_served: bool, port: int) -> None:
     r"""See Carrel at work on a sample workspace, in a temporary directory that is removed afterwards.
 
     \b
     Examples:
       carrel demo
+      carrel demo --serve
     """
+    if is_served:
+        _serve(port)
+        return
     del shared
     with tempfile.TemporaryDirectory(prefix="carrel-demo-") as folder:
         root = Path(folder) / "kate"
@@ -67,6 +75,20 @@ def demo(shared: Shared) -> None:
             _show(workspace)
         asyncio.run(_talk(root, environ))
     output.line("\nNow your own: carrel init my-agent && carrel -C my-agent chat")
+
+
+def _serve(port: int) -> None:
+    """Serve a workspace in which weeks of work were done; it needs no key and no network."""
+    with tempfile.TemporaryDirectory(prefix="carrel-demo-") as folder:
+        os.environ["CARREL_HOME"] = str(Path(folder) / "home")  # the server's workers are told by it, too
+        root = Path(folder) / "harbour"
+        output.line(
+            "A sample workspace is being furnished with three weeks of work; it takes a moment.",
+            to_stderr=True,
+        )
+        furnish(root, os.environ)
+        output.line("Open the link. Ctrl-C ends it and removes everything.", to_stderr=True)
+        click.get_current_context().invoke(serve, more=(str(root),), port=port)
 
 
 def _show(workspace: Workspace) -> None:

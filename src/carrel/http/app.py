@@ -14,9 +14,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from carrel import __version__
 from carrel.clock import Clock
 from carrel.errors import CarrelError
+from carrel.http import explorer
 from carrel.http.access import Door
 from carrel.http.answers import Reply, refusal
 from carrel.http.errors import Problem, where
+from carrel.http.explorer.pages import failed, told
 from carrel.http.gate import Gate, Rate
 from carrel.http.guard import LOOPBACK, Guard, Limits
 from carrel.http.hub import Hub
@@ -41,7 +43,7 @@ def build(
     clock: Clock,
     hosts: Iterable[str] = LOOPBACK,
     limits: Limits | None = None,
-    rate: tuple[float, int] = (1_000.0, 2_000),
+    rate: tuple[float, int] = (5_000.0, 10_000),
     guesses: tuple[float, int] = (1.0, 30),
 ) -> "Interface":
     """Return the interface over some workspaces; whoever calls it closes them.
@@ -66,13 +68,14 @@ def build(
     for kind, tell in ((CarrelError, _refused), (HTTPException, _failed), (RequestValidationError, _invalid)):
         app.add_exception_handler(kind, tell)
     app.add_exception_handler(Exception, _broken)
-    app.include_router(front)
-    app.state.mcp = mcp = Endpoint()
-    app.router.routes.append(mcp.route())
     declared: dict[str, Declared] = {}
     for routes in all_routes():
         routes.add_to(app, API)
         declared |= routes.declared
+    app.include_router(front)  # after them: a router within an app costs whoever passes by it
+    explorer.add_to(app)
+    app.state.mcp = mcp = Endpoint()
+    app.router.routes.append(mcp.route())
     app.openapi = lambda: describe(app, declared)
     gate = Gate(app, door=door, requests=Rate(*rate), guesses=Rate(*guesses))
     return Interface(Guard(Measured(gate, metrics), hosts=hosts, limits=limits), hub)
@@ -100,27 +103,36 @@ async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
 
 
 async def _refused(request: Request, error: Any) -> Response:
-    del request
-    return refusal(error)
+    """Tell a program in JSON, and a person on a page."""
+    return refusal(error) if request.url.path.startswith(API) else failed(error)
 
 
 async def _failed(request: Request, error: Any) -> Response:
     """Tell of an address or a method that does not exist."""
-    del request
     code = _CODES.get(error.status_code, "usage")
     problem = Problem(code=code, message=str(error.detail), hint="/openapi.json lists all addresses.")
-    return Reply(problem, error.status_code, headers=error.headers)
+    return _answer(request, problem, error.status_code, error.headers)
 
 
 async def _invalid(request: Request, error: Any) -> Response:
     """Say what is wrong with the parameters, without sending them back."""
-    del request
-    told = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:5])
-    return Reply(Problem(code="usage", message=told, hint="/openapi.json says what is taken."), 400)
+    wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()[:5])
+    return _answer(
+        request, Problem(code="usage", message=wrong, hint="/openapi.json says what is taken."), 400
+    )
 
 
 async def _broken(request: Request, error: Exception) -> Response:
     """Say that something broke, and keep how to ourselves; the log says where, and quotes nobody."""
     route = getattr(request.scope.get("route"), "path", "")
     _LOG.error("%s %s: %s\n%s", request.method, route, type(error).__name__, where(error))
-    return Reply(Problem(code="internal", message="Something broke.", hint="Please report this."), 500)
+    return _answer(
+        request, Problem(code="internal", message="Something broke.", hint="Please report this."), 500
+    )
+
+
+def _answer(request: Request, problem: Problem, status: int, headers: Any = None) -> Response:
+    """Tell a browser on a page, and anybody else in JSON."""
+    if "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(API):
+        return told(problem, status)
+    return Reply(problem, status, headers=headers)

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from carrel.app import Workspace, pick_agent
 from carrel.files import Content
 from carrel.http.access import Access
-from carrel.http.errors import Beyond
+from carrel.http.errors import UnknownWorkspace
 from carrel.http.served import Served
 from carrel.records.keys import Right
 from carrel.runtime.view import NoSuchPath, discreet
@@ -67,21 +67,24 @@ class Desk(Struct, frozen=True, kw_only=True):
 class Needs:
     """What an endpoint asks of who asks: a right, and to be the owner where it hides nothing."""
 
-    def __init__(self, right: Right, *, owner: bool = False) -> None:
+    def __init__(self, right: Right, *, owner: bool = False, eyes: bool = False) -> None:
         self.right: Right = right
-        self.owner = owner
+        self.owner = owner or eyes
+        self.eyes = eyes
+        """Whether the owner may look with others' eyes here."""
 
     async def __call__(self, request: Request) -> Desk:
         """Return the desk of a request, or refuse it; `PARAMETERS` are read by hand, which is much faster."""
         access: Access = request.state.access
         served: Served = request.app.state.served
         access.require(self.right, owner=self.owner)
-        name = served.name_of(request.path_params["workspace"])
+        asked: str = request.path_params["workspace"]
+        name = served.name_of(asked)
         if access.workspace not in (None, name):
-            raise Beyond("open this workspace")
+            raise UnknownWorkspace(asked)  # as of none: who holds a key of one learns no other's name
         agent = request.query_params.get("agent")
         scope = access.listening(request.query_params.get("scope"))
-        if self.owner and scope is not Scope.MAIN:
+        if self.owner and not self.eyes and scope is not Scope.MAIN:
             raise HiddenByScope("this part of the workspace")
         is_open = served.is_open(name, agent)
         return Desk(

@@ -13,12 +13,13 @@ from carrel.errors import CarrelError
 from carrel.http.access import COOKIE, CSRF_HEADER, Access, Door
 from carrel.http.answers import refusal
 from carrel.http.errors import NeedsCsrf, NeedsKey, TooMany
+from carrel.http.explorer.pages import failed
 
 LOGIN = "/login"
 """Where a token is taken from the address: each try is a guess."""
 
-OPEN = ("/healthz", "/readyz", LOGIN)
-"""What anybody on a right host may ask; none of it tells anything of a workspace."""
+OPEN = ("/healthz", "/readyz", LOGIN, "/static/")
+"""How addresses begin that anybody on a right host may ask; none tells anything of a workspace."""
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _KNOWN = 4_096
@@ -58,12 +59,13 @@ class Gate:
             try:
                 await self._look_at(scope)
             except CarrelError as error:
-                await refusal(error)(scope, receive, send)
+                is_person = "text/html" in Headers(scope=scope).get("accept", "")
+                await (failed(error) if is_person else refusal(error))(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
     async def _look_at(self, scope: Scope) -> None:
-        if scope["path"] not in OPEN:
+        if not scope["path"].startswith(OPEN):
             scope.setdefault("state", {})["access"] = await self._admit(Headers(scope=scope), scope)
         elif scope["path"] == LOGIN and not self._guesses.take(_address(scope)):
             raise TooMany

@@ -69,6 +69,10 @@ class Usage(Protocol):
         """Return what was added last for a session, by turns or by background work where that is asked."""
         ...
 
+    def turns(self, agent: str, session: str, *, limit: int) -> list[Spent]:
+        """Return what the last turns of a session took, the oldest first; background work is left out."""
+        ...
+
     def total(
         self,
         *,

@@ -57,6 +57,18 @@ class Node(Struct, frozen=True, kw_only=True, gc=False):
     target: str | None = None
 
 
+class Beside(Struct, frozen=True, kw_only=True):
+    """One node, and those of its folder before it, nearest first, and after it, each made when asked for.
+
+    `number` is how many are before it; none where only asking each of them would tell.
+    """
+
+    before: Iterator[Node]
+    node: Node | None = None
+    after: Iterator[Node]
+    number: int | None = 0
+
+
 class Totals(Struct, kw_only=True):
     """The sum over nodes; `other` are links that lead nowhere inside, pipes, sockets and devices."""
 
@@ -87,6 +99,24 @@ def tree(files: FileStore, under: str = "", *, view: View = BARE, everything: bo
     What Carrel and git keep for themselves is shown closed unless `everything` is.
     """
     return _nodes(files, _entries(files, under, view), view, everything=everything)
+
+
+def beside(files: FileStore, path: str, *, view: View = BARE) -> Beside:
+    """Return what is at a path, among the nodes of its folder.
+
+    Where nothing is, or nothing that this view may know of, all nodes come after it.
+    """
+    entries = _entries(files, path.rpartition("/")[0], view)
+    place = next((number for number, entry in enumerate(entries) if entry.path == path), None)
+    if place is not None:
+        for node in _nodes(files, entries[place : place + 1], view, everything=False):
+            return Beside(
+                before=_nodes(files, entries[:place][::-1], view, everything=False),
+                node=node,
+                after=_nodes(files, entries[place + 1 :], view, everything=False),
+                number=None if view.hides else place,
+            )
+    return Beside(before=iter(()), after=_nodes(files, entries, view, everything=False))
 
 
 def walk(

@@ -245,7 +245,7 @@ def test_another_kind_of_authorisation_opens_nothing(place: Place, header: str) 
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_a_key_of_one_workspace_does_not_open_another(tmp_path: Path) -> None:
+def test_a_key_of_one_workspace_neither_opens_another_nor_tells_that_there_is_one(tmp_path: Path) -> None:
     environ = {"CARREL_HOME": str(tmp_path / "home")}
     for name in ("one", "two"):
         Workspace.init(tmp_path / name, environ=environ)
@@ -261,10 +261,11 @@ def test_a_key_of_one_workspace_does_not_open_another(tmp_path: Path) -> None:
         served.workspace("two").records.keys.add(key)
         client.headers["Authorization"] = f"Bearer {text}"
         assert client.get("/api/v1/w/two/tree").status_code == 200
-        refused = client.get("/api/v1/w/one/tree")
-        assert (refused.status_code, refused.json()["code"]) == (403, "beyond_key")
+        refused = {name: client.get(f"/api/v1/w/{name}/tree") for name in ("one", "default", "three")}
+        assert {each.status_code for each in refused.values()} == {404}
+        assert len({each.text.replace(f"'{name}'", "") for name, each in refused.items()}) == 1
         assert [each["name"] for each in client.get("/api/v1/workspaces").json()["items"]] == ["two"]
-        assert client.get("/api/v1/w/three/tree").json()["code"] == "unknown_workspace"
+        assert refused["three"].json()["code"] == "unknown_workspace"
 
 
 def test_guesses_are_slowed_down_and_a_good_key_is_not(tmp_path: Path) -> None:
@@ -349,3 +350,33 @@ def test_a_workspace_that_cannot_be_opened_locks_nobody_out_of_another(tmp_path:
             stranger = client.get("/api/v1/w/desk/tree", headers={"Authorization": "Bearer carrel_1_2"})
             assert (stranger.status_code, stranger.json()["code"]) == (503, "keys_unread")
             assert "secret-name" not in stranger.text
+
+
+def test_a_workspace_that_is_gone_makes_a_server_not_ready_though_alive(tmp_path: Path) -> None:
+    with serving(tmp_path) as place:
+        asked = [place.client.get(path).status_code for path in ("/healthz", "/readyz")]
+        place.root.rename(tmp_path / "elsewhere")
+        gone = place.client.get("/readyz")
+        assert place.client.get("/healthz").status_code == 200
+        (tmp_path / "elsewhere").rename(place.root)
+        back = place.client.get("/readyz").status_code
+    assert (asked, back) == ([200, 200], 200)
+    assert (gone.status_code, gone.json()["status"]) == (503, "unavailable")
+    assert str(tmp_path) not in gone.text
+
+
+def test_what_broke_is_logged_by_its_kind_and_place_and_neither_told_nor_quoted(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    word = "marmalade"
+
+    def breaks(*_: object, **__: object) -> None:
+        raise ValueError(word)
+
+    monkeypatch.setattr(Workspace, "search", breaks)
+    asked = {"Authorization": f"Bearer {TOKEN}"}
+    answer = place.client.get(f"/api/v1/w/default/search?q=x{word}", headers=asked)
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal")
+    assert "ValueError" in caplog.text
+    assert "/api/v1/w/{workspace}/search" in caplog.text
+    assert word not in caplog.text + answer.text

@@ -272,6 +272,17 @@ def test_calls_that_were_reported_before_they_were_counted_keep_their_account(pa
     again.close()
 
 
+def test_the_turns_of_a_session_come_in_their_order_and_without_background_work(path):
+    records = SqliteRecords(path)
+    for number in range(5):
+        records.usage.add(spent(input=number), turn=f"t{number}")
+    records.usage.add(spent(input=90, purpose="background"), turn="b1")
+    records.usage.add(spent(input=91, session="s2"), turn="t9")
+    assert [each.input for each in records.usage.turns("kate", "s1", limit=3)] == [2, 3, 4]
+    assert records.usage.turns("kate", "s3", limit=3) == []
+    records.close()
+
+
 def test_a_change_of_before_lines_were_counted_has_none(path):
     path.parent.mkdir()
     old = Database(path, MIGRATIONS[:5], durable=True)

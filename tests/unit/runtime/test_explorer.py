@@ -5,6 +5,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ from hypothesis import strategies as st
 
 from carrel import Workspace
 from carrel.context.report import Prefix, Report, Row, Tokens
-from carrel.files import READ_LIMIT, FileStore, Unreadable
+from carrel.files import READ_LIMIT, FileStore, Part, Unreadable
 from carrel.files.local import LocalFiles
 from carrel.files.paths import BadPath
-from carrel.runtime.explorer import DEEPEST, Node, Totals, outline, total, tree, walk
+from carrel.runtime.explorer import DEEPEST, Node, Totals, beside, outline, total, tree, walk
 from carrel.runtime.preview import DEEPEST_JSON, preview
 from carrel.runtime.view import BARE, NoSuchPath, View, fetch, look
 from carrel.testing import EphemeralFiles
@@ -376,6 +377,35 @@ def test_whether_a_private_file_exists_is_not_said(tmp_path: Path) -> None:
 def test_a_layout_that_shows_three_files_shows_no_folders(tmp_path: Path) -> None:
     files = put(tmp_path, {"SOUL.md": "", "clients/acme.md": "", "notes/2026-04-24.md": "", "team.md": ""})
     assert paths(walk(files, view=shared(files, "nexo"))) == ["SOUL.md"]
+
+
+def test_others_open_no_more_of_a_crowded_folder_than_they_are_shown(tmp_path: Path) -> None:
+    secret = "<!-- scope: private -->\nCANARY"
+    some = {f"notes/{number:03}.md": secret if number % 3 == 0 else "Open." for number in range(300)}
+    put(tmp_path, some)
+    opened: list[str] = []
+
+    class Noted(LocalFiles):
+        def part(self, path: str, start: int, size: int) -> Part | None:
+            opened.append(path)
+            return super().part(path, start, size)
+
+    files = Noted(tmp_path)
+    found = beside(files, "notes/100.md")
+    assert (found.node and found.node.path, found.number) == ("notes/100.md", 100)
+    assert paths(islice(found.before, 2)) == ["notes/099.md", "notes/098.md"]
+    assert paths(islice(found.after, 2)) == ["notes/101.md", "notes/102.md"]
+    view = shared(files)
+    opened.clear()
+    others = beside(files, "notes/100.md", view=view)
+    assert others.number is None
+    assert paths(islice(others.before, 2)) == ["notes/098.md", "notes/097.md"]
+    assert paths(islice(others.after, 2)) == ["notes/101.md", "notes/103.md"]
+    assert len(opened) < 10
+    for absent in ("notes/099.md", "notes/none.md"):
+        nothing = beside(files, absent, view=view)
+        assert (nothing.node, paths(nothing.before), nothing.number) == (None, [], 0)
+        assert paths(nothing.after) == paths(tree(files, "notes", view=view))
 
 
 def test_the_owner_sees_private_files_marked_beside_a_shared_report(tmp_path: Path) -> None:

@@ -381,3 +381,16 @@ def test_the_window_is_that_of_the_model_that_answers(tmp_path):
     events = house.trust().say(model)
     report = next(event.assembly.report for event in events if isinstance(event, Prepared))
     assert (report.tokens.window, report.model) == (8_192, "openai:gpt-4")
+
+
+def test_a_call_can_be_looked_at_as_it_would_be_in_another_window(tmp_path):
+    long = "The harbour is calm and the boats are many. " * 1_500
+    house = House(tmp_path / "house", tmp_path / "home").put(
+        {"carrel.yaml": "layout: carrel\nagents: [{id: kate}]\n", "SOUL.md": long}
+    )
+    with house.trust().open() as kate:
+        whole, small = kate.assemble().report, kate.assemble(window=8_000).report
+        assert (small.tokens.window, small.tokens.known) == (8_000, True)
+        assert small.tokens.used < 8_000 < whole.tokens.used
+        assert "files_trimmed" in {finding.code for finding in small.warnings}
+        assert kate.assemble().report == whole

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from carrel.errors import CarrelError
 from carrel.http.access import COOKIE, Access, Door
-from carrel.http.answers import Page, Reply, refusal
+from carrel.http.answers import Page, Reply
 from carrel.http.errors import NeedsKey
 from carrel.http.metrics import Metrics
 from carrel.http.routing import Routes
@@ -50,6 +50,12 @@ def _shown(served: Served, name: str, access: Access) -> Shown:
         right=access.right,
         csrf=access.csrf,
     )
+
+
+@front.get("/")
+async def home(request: Request) -> Response:
+    """Lead to the first workspace."""
+    return RedirectResponse(f"/w/{request.app.state.served.names[0]}/overview")
 
 
 @front.get("/healthz")
@@ -97,8 +103,8 @@ async def login(request: Request, token: Annotated[str, Query(max_length=500)] =
     """Let the owner's browser in: the link that `carrel serve` prints."""
     door: Door = request.app.state.door
     if door.owner(token) is None:
-        return refusal(NeedsKey())
-    answer = RedirectResponse("/api/v1/workspaces", status_code=303)
+        raise NeedsKey
+    answer = RedirectResponse("/", status_code=303)
     secure = request.url.scheme == "https"
     answer.set_cookie(COOKIE, door.cookie(), httponly=True, samesite="strict", secure=secure)
     return answer

@@ -2,7 +2,9 @@
 
 # ruff: noqa: S608 - statements are made of words in this file alone; values are bound
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from carrel.records.content import named
 from carrel.records.database import Database
@@ -48,21 +50,15 @@ class SqliteUsage:
             ("agent = ?", from_text(agent)), ("session = ?", from_text(session)), ("purpose = ?", purpose)
         )
         rows = self._database.rows(f"{_LAST}{which} ORDER BY id DESC LIMIT 1", values)
-        if not rows:
-            return None
-        owner, place, model, at, every, cached, output, cost, kind, counted = rows[0]
-        return Spent(
-            agent=to_text(owner),
-            session=to_text(place),
-            model=to_text(model),
-            at=to_moment(at),
-            input=every,
-            cached=cached,
-            output=output,
-            cost=cost,
-            purpose=kind,
-            counted=counted,
+        return _spent(rows[0]) if rows else None
+
+    def turns(self, agent: str, session: str, *, limit: int) -> list[Spent]:
+        """Return what the last turns of a session took, the oldest first."""
+        rows = self._database.rows(
+            f"{_LAST}agent = ? AND session = ? AND purpose = 'turn' ORDER BY id DESC LIMIT ?",
+            (from_text(agent), from_text(session), limit),
         )
+        return [_spent(row) for row in reversed(rows)]
 
     def total(
         self,
@@ -81,3 +77,19 @@ class SqliteUsage:
         )
         turns, every, cached, output, cost, unpriced = self._database.rows(_TOTAL + which, values)[0]
         return Total(turns=turns, input=every, cached=cached, output=output, cost=cost, unpriced=unpriced)
+
+
+def _spent(row: Sequence[Any]) -> Spent:
+    owner, place, model, at, every, cached, output, cost, kind, counted = row
+    return Spent(
+        agent=to_text(owner),
+        session=to_text(place),
+        model=to_text(model),
+        at=to_moment(at),
+        input=every,
+        cached=cached,
+        output=output,
+        cost=cost,
+        purpose=kind,
+        counted=counted,
+    )
