@@ -1,5 +1,7 @@
 """Sections of Markdown files: each read and changed without touching a byte of the others."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Header, Query
@@ -84,13 +86,11 @@ def replace_section(
 
     Over another version than If-Match names nothing is written: this one waits among the proposals.
     """
-    notebook = desk.workspace.memory.notebook(file)
-    try:
-        change = notebook.replace(section, _plain(body.text), expect=tagged(if_match))
-    except SectionConflict as error:
+    replace = desk.workspace.memory.notebook(file).replace
+    answer = _edit(desk, "section.replace", file, partial(replace, section, _plain(body.text)), if_match)
+    if answer.status_code == _UNMET:
         desk.note("section.propose", file)
-        return Reply(problem_of(error), _UNMET)
-    return _done(desk, "section.replace", file, change)
+    return answer
 
 
 @routes.post("/memory/section", Edited, takes=Text)
@@ -102,13 +102,8 @@ def append_to_section(
     if_match: IfMatch = None,
 ) -> Response:
     """Add a text to the end of a section, which is made where it is missing."""
-    try:
-        change = desk.workspace.memory.notebook(file).append(
-            section, _plain(body.text), expect=tagged(if_match)
-        )
-    except SectionConflict as error:
-        return Reply(problem_of(error), _UNMET)
-    return _done(desk, "section.append", file, change)
+    append = desk.workspace.memory.notebook(file).append
+    return _edit(desk, "section.append", file, partial(append, section, _plain(body.text)), if_match)
 
 
 @routes.patch("/memory/section", Edited, takes=Rearranged)
@@ -122,13 +117,10 @@ def rearrange_section(
     """Give a section another heading, or put it behind another one with what is nested in it."""
     if (body.heading is None) == (body.after is None):
         raise RenameOrMove
-    notebook, expect = desk.workspace.memory.notebook(file), tagged(if_match)
-    try:
-        if body.heading is not None:
-            return _done(desk, "section.rename", file, notebook.rename(section, body.heading, expect=expect))
-        return _done(desk, "section.move", file, notebook.move(section, body.after or "", expect=expect))
-    except SectionConflict as error:
-        return Reply(problem_of(error), _UNMET)
+    notebook = desk.workspace.memory.notebook(file)
+    if body.heading is not None:
+        return _edit(desk, "section.rename", file, partial(notebook.rename, section, body.heading), if_match)
+    return _edit(desk, "section.move", file, partial(notebook.move, section, body.after or ""), if_match)
 
 
 def _file(desk: Desk, file: str) -> tuple[str, str]:
@@ -137,11 +129,17 @@ def _file(desk: Desk, file: str) -> tuple[str, str]:
     return exact_text(file, content), content.digest
 
 
-def _done(desk: Desk, action: str, file: str, change: Change | None) -> Response:
-    done = edited(change)
+def _edit(
+    desk: Desk, action: str, file: str, edit: Callable[..., Change | None], if_match: str | None
+) -> Response:
+    """Make a change over the version that If-Match names, and note it; over another, nothing is written."""
+    try:
+        change = edit(expect=tagged(if_match))
+    except SectionConflict as error:
+        return Reply(problem_of(error), _UNMET)
     if change is not None:
         desk.note(action, file, change=change.id)
-    return Reply(done)
+    return Reply(edited(change))
 
 
 def _tag(digest: str) -> dict[str, str]:
