@@ -46,6 +46,9 @@ _MODELS = {
 }
 _UNKNOWN = Model(exact=False, known=False)
 
+KNOWN_MODELS = tuple(sorted(_MODELS))
+"""How the names of models begin that something is known of."""
+
 
 def describe_model(name: str | None) -> Model:
     """Return what is known of a model by the longest matching prefix of its name.

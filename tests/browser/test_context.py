@@ -121,11 +121,11 @@ def test_a_sessions_last_call_is_compared_with_one_made_now(page: Page):
     expect(page.locator(".empty")).to_contain_text("has not made a call yet")
 
 
-def test_what_broke_the_prefix_is_named(own_studio: Studio, look: Look):
+def test_what_broke_the_prefix_is_named(own_studio: Studio, own_page: Page):
     (own_studio.root / "SOUL.md").write_text("# Soul\n\nQuick, and kind.\n")
-    page = look(own_studio, path=f"{KATE}&session=launch&tab=cache")
-    expect(page.locator(".tiles")).to_contain_text("SOUL.md has another text now")
-    expect(page.locator(".broken-row")).to_contain_text("broke here")
+    own_page.goto(f"{KATE}&session=launch&tab=cache")
+    expect(own_page.locator(".tiles")).to_contain_text("SOUL.md has another text now")
+    expect(own_page.locator(".broken-row")).to_contain_text("broke here")
 
 
 def test_the_text_is_exactly_what_the_model_would_read(page: Page):
@@ -166,6 +166,34 @@ def test_in_a_smaller_window_the_call_is_made_to_fit_and_what_was_left_out_is_sa
     expect(page.locator("main")).to_contain_text("more than the window leaves them")
     assert sent(page)["handbook.md"] < before["handbook.md"]
     expect(page.locator(".filling")).to_contain_text("of 8,000 tokens")
+
+
+def test_for_another_model_its_window_and_its_vocabulary_count_and_every_link_keeps_it(page: Page):
+    page.goto(KATE)
+    before = sent(page)
+    assert page.locator("#models option").count() > 10
+    model = page.get_by_label("Model")
+    model.fill("gpt-4")
+    model.press("Tab")
+    filling = page.locator(".filling")
+    expect(filling).to_contain_text("of 8,192 tokens, counted")
+    expect(filling).to_contain_text("So it would be for gpt-4. The settings name none")
+    expect(page).to_have_url(re.compile(r"[?&]model=gpt-4\b"))
+    assert sent(page)["handbook.md"] < before["handbook.md"]
+    page.get_by_role("slider", name="All files").press("Home")
+    expect(page.locator("[data-what-if]")).to_contain_text("falls out")
+    expect(filling).to_contain_text("of 8,192 tokens")
+    page.get_by_role("link", name="Compare").click()
+    page.get_by_role("link", name="The owner's and others'").click()
+    expect(page).to_have_url(re.compile(r"[?&]model=gpt-4\b"))
+    expect(filling).to_contain_text("of 8,192 tokens")
+    expect(page.locator("#differences")).to_contain_text("MEMORY.md")
+
+
+def test_a_model_that_nobody_knows_is_said_to_be_one(page: Page):
+    page.goto(f"{KATE}&model=mystery-9")
+    expect(page.locator(".filling")).to_contain_text("assumed, nothing is known of mystery-9")
+    expect(page.locator("main")).to_contain_text("The window of 'mystery-9' is not known")
 
 
 def test_a_file_explains_itself(page: Page):

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Look, Studio
+from tests.browser.conftest import Studio
 from tests.stubs.studio import NOW, day
 
 from carrel.app import Workspace
@@ -32,53 +32,57 @@ def memory_of(studio: Studio) -> str:
 
 
 def test_each_candidate_is_shown_with_every_gate_and_why_it_is_not_promoted(
-    own_studio: Studio, look: Look
+    own_studio: Studio, own_page: Page
 ) -> None:
     recall(own_studio, times=1)
-    page = look(own_studio, path="dreams?agent=kate")
-    row = page.get_by_role("row").filter(has_text="Ana was ill.")
+    own_page.goto("dreams?agent=kate")
+    row = own_page.get_by_role("row").filter(has_text="Ana was ill.")
     expect(row).to_contain_text("< 2")  # days
     expect(row).to_contain_text("Not yet:")
-    expect(page.locator(".why-note")).to_contain_text("Nothing would be promoted now.")
-    expect(page.locator(".why-note")).to_contain_text("candidates")
+    expect(own_page.locator(".why-note")).to_contain_text("Nothing would be promoted now.")
+    expect(own_page.locator(".why-note")).to_contain_text("candidates")
 
 
-def test_the_picture_has_the_gates_and_is_drawn_by_what_is_asked_for(own_studio: Studio, look: Look) -> None:
+def test_the_picture_has_the_gates_and_is_drawn_by_what_is_asked_for(
+    own_studio: Studio, own_page: Page
+) -> None:
     recall(own_studio, times=4)
-    page = look(own_studio, path="dreams?agent=kate")
+    own_page.goto("dreams?agent=kate")
     expect(
-        page.get_by_role("img", name=re.compile("by score and recalls. The gates are at 3 recalls"))
+        own_page.get_by_role("img", name=re.compile("by score and recalls. The gates are at 3 recalls"))
     ).to_be_visible()
-    page.get_by_role("link", name="by days").click()
+    own_page.get_by_role("link", name="by days").click()
     expect(
-        page.get_by_role("img", name=re.compile("The gates are at 2 days and a score of 0.35"))
+        own_page.get_by_role("img", name=re.compile("The gates are at 2 days and a score of 0.35"))
     ).to_be_visible()
-    assert "across=days" in page.url
+    assert "across=days" in own_page.url
 
 
-def test_a_dry_run_tells_what_would_be_promoted_and_writes_nothing(own_studio: Studio, look: Look) -> None:
+def test_a_dry_run_tells_what_would_be_promoted_and_writes_nothing(
+    own_studio: Studio, own_page: Page
+) -> None:
     recall(own_studio, times=4)
     before = memory_of(own_studio)
-    page = look(own_studio, path="dreams?agent=kate")
-    page.get_by_role("link", name="Dry run").click()
-    expect(page.locator("#dry")).to_contain_text("A run now would promote 1 to MEMORY.md")
-    expect(page.locator("#dry")).to_contain_text("Ana was ill.")
+    own_page.goto("dreams?agent=kate")
+    own_page.get_by_role("link", name="Dry run").click()
+    expect(own_page.locator("#dry")).to_contain_text("A run now would promote 1 to MEMORY.md")
+    expect(own_page.locator("#dry")).to_contain_text("Ana was ill.")
     assert memory_of(own_studio) == before
 
 
-def test_a_dream_promotes_what_passes_and_is_taken_back(own_studio: Studio, look: Look) -> None:
+def test_a_dream_promotes_what_passes_and_is_taken_back(own_studio: Studio, own_page: Page) -> None:
     recall(own_studio, times=4)
     before = memory_of(own_studio)
-    page = look(own_studio, path="dreams?agent=kate")
-    with page.expect_navigation():
-        page.get_by_role("button", name="Dream now").click()
-    run = page.locator("article").first
+    own_page.goto("dreams?agent=kate")
+    with own_page.expect_navigation():
+        own_page.get_by_role("button", name="Dream now").click()
+    run = own_page.locator("article").first
     expect(run).to_contain_text("1 promoted")
     expect(run).to_contain_text("Ana was ill.")
     assert "Ana was ill." in memory_of(own_studio)
-    with page.expect_navigation():
+    with own_page.expect_navigation():
         run.get_by_role("button", name="Take this run back").click()
-    expect(page.locator("article").first).to_contain_text("reverted")
+    expect(own_page.locator("article").first).to_contain_text("reverted")
     assert memory_of(own_studio) == before
 
 

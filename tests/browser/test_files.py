@@ -264,6 +264,12 @@ def test_a_crowded_folder_comes_in_pages(own_studio: Studio, own_page: Page) -> 
     expect(row(own_page, "300.md")).to_be_attached()
     names = [name for name in own_page.locator("[data-tree] a > span").all_inner_texts() if name[0].isdigit()]
     assert names == sorted(set(names))
+    own_page.goto("files/crowd?scope=shared")
+    own_page.get_by_role("link", name="Later names").click()
+    expect(own_page).to_have_url(re.compile(r"after=079\.md"))  # a number would mean to open all before it
+    expect(own_page.locator("main tbody tr").first).to_contain_text("080.md")
+    more.last.click()
+    expect(row(own_page, "319.md")).to_be_attached()
 
 
 def test_an_edit_is_saved_and_leaves_all_else_as_it_was(own_studio: Studio, own_page: Page) -> None:
@@ -405,3 +411,28 @@ def test_others_are_not_shown_that_a_private_file_exists(page: Page, forgiven: s
     page.goto("files/salaries.md?scope=shared")
     expect(page.locator("#preview")).to_contain_text("Nothing that others may see")
     expect(page.locator("#preview")).not_to_contain_text("Luis")
+
+
+def test_a_name_that_comes_or_goes_does_so_in_the_tree_too(own_studio: Studio, own_page: Page):
+    own_page.goto("files/notes?agent=kate")
+    tree = own_page.get_by_role("tree", name="Files")
+    expect(tree.get_by_role("treeitem", name="empty.md")).to_be_visible()
+    fresh = tree.get_by_role("treeitem", name="fresh.md")
+    for _ in range(200):  # until somebody watches
+        if not fresh.count():
+            (own_studio.root / "notes/fresh.md").write_text("# Fresh\n\nJust now.\n")
+            own_page.wait_for_timeout(50)
+    (own_studio.root / "notes/new folder").mkdir()
+    (own_studio.root / "notes/new folder/deep.md").write_text("Deep.\n")
+    (own_studio.root / "first.md").write_text("First.\n")
+    expect(fresh).to_be_visible()
+    expect(tree.get_by_role("treeitem", name="new folder")).to_have_attribute("aria-expanded", "false")
+    expect(tree.get_by_role("treeitem", name="first.md")).to_be_visible()
+    expect(own_page.locator("table.names")).to_contain_text("fresh.md")
+    names = tree.get_by_role("treeitem").locator("span").all_inner_texts()
+    assert names.index("empty.md") < names.index("fresh.md") < names.index("new folder")
+    assert len(names) == len({*names})
+    fresh.click()
+    expect(own_page.get_by_role("heading", level=1)).to_have_text("fresh.md")
+    (own_studio.root / "notes/empty.md").unlink()
+    expect(tree.get_by_role("treeitem", name="empty.md")).to_have_count(0)

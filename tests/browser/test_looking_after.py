@@ -71,7 +71,7 @@ def test_a_change_of_memory_is_looked_at_and_taken_back(own_page: Page) -> None:
     assert said not in own_page.locator("main").inner_text()
 
 
-def test_a_job_that_was_given_up_is_tried_again(own_studio: Studio, look: Look) -> None:
+def test_a_job_that_was_given_up_is_tried_again(own_studio: Studio, own_page: Page) -> None:
     with Workspace.open(own_studio.root, agent="kate", environ=own_studio.environ) as kate:
         now = kate.config.clock.now()
         queue = kate.records.queue
@@ -79,10 +79,10 @@ def test_a_job_that_was_given_up_is_tried_again(own_studio: Studio, look: Look) 
         taken = queue.take(["unheard_of"], now=now, lease=now - now, worker="test")
         assert taken is not None
         queue.fail(taken, "It broke.", retry_at=None)
-    page = look(own_studio, path="activity?view=jobs&state=failed")
-    expect(page.locator("tbody tr")).to_contain_text("It broke.")
-    page.get_by_role("button", name="Try again").click()
-    expect(page.get_by_role("heading", name="No job is failed")).to_be_visible()
+    own_page.goto("activity?view=jobs&state=failed")
+    expect(own_page.locator("tbody tr")).to_contain_text("It broke.")
+    own_page.get_by_role("button", name="Try again").click()
+    expect(own_page.get_by_role("heading", name="No job is failed")).to_be_visible()
 
 
 def test_settings_tell_their_origin_and_are_found_by_a_word(page: Page) -> None:

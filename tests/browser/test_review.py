@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Look, Studio
+from tests.browser.conftest import Studio
 from tests.stubs.studio import proposal
 
 from carrel.app import Workspace
@@ -24,12 +24,12 @@ def memory_of(studio: Studio) -> str:
 
 
 def test_a_proposal_is_shown_with_what_it_does_why_it_waits_and_what_was_said(
-    own_studio: Studio, look: Look
+    own_studio: Studio, own_page: Page
 ) -> None:
     propose(own_studio, "Ana has a key to the shed.")
-    page = look(own_studio, path="review")
-    expect(page.get_by_role("heading", name="From outside")).to_be_visible()
-    shown = card(page, "key to the shed")
+    own_page.goto("review")
+    expect(own_page.get_by_role("heading", name="From outside")).to_be_visible()
+    shown = card(own_page, "key to the shed")
     expect(shown.locator(".diff .add")).to_have_text("+- Ana has a key to the shed.")
     expect(shown).to_contain_text("from external")
     expect(shown.locator("blockquote")).to_contain_text("Ana told me the code is 4711")
@@ -82,8 +82,8 @@ def test_the_first_proposal_is_decided_by_one_key(
 def test_a_key_decides_nothing_that_was_not_asked_with_its_words(
     own_studio: Studio, own_page: Page, key: str
 ) -> None:
-    own_page.add_init_script("window.confirm = (text) => { window.question = text; return false; }")
     own_page.goto("review")
+    own_page.evaluate("window.confirm = (text) => { window.question = text; return false; }")
     own_page.keyboard.press(key)
     assert "Ana's code is 4711." in own_page.evaluate("window.question")
     own_page.reload()
@@ -91,27 +91,29 @@ def test_a_key_decides_nothing_that_was_not_asked_with_its_words(
     assert "4711" not in memory_of(own_studio)
 
 
-def test_what_is_ticked_is_decided_at_once_and_the_rest_still_waits(own_studio: Studio, look: Look) -> None:
+def test_what_is_ticked_is_decided_at_once_and_the_rest_still_waits(
+    own_studio: Studio, own_page: Page
+) -> None:
     propose(own_studio, "The gate is green.", "The roof is red.")
-    page = look(own_studio, path="review")
-    approve = page.get_by_role("button", name="Approve chosen")
+    own_page.goto("review")
+    approve = own_page.get_by_role("button", name="Approve chosen")
     expect(approve).to_be_disabled()
-    card(page, "The gate is green.").get_by_role("checkbox").check()
-    card(page, "The roof is red.").get_by_role("checkbox").check()
-    expect(page.locator("#chosen")).to_have_text("2 chosen")
-    with page.expect_navigation():
+    card(own_page, "The gate is green.").get_by_role("checkbox").check()
+    card(own_page, "The roof is red.").get_by_role("checkbox").check()
+    expect(own_page.locator("#chosen")).to_have_text("2 chosen")
+    with own_page.expect_navigation():
         approve.click()
-    expect(page.locator(".proposal")).to_have_count(1)
+    expect(own_page.locator(".proposal")).to_have_count(1)
     assert "The gate is green." in memory_of(own_studio)
-    page.get_by_label("All on this page").check()
-    with page.expect_navigation():
-        page.get_by_role("button", name="Reject chosen").click()
-    expect(page.locator(".empty")).to_be_visible()
+    own_page.get_by_label("All on this page").check()
+    with own_page.expect_navigation():
+        own_page.get_by_role("button", name="Reject chosen").click()
+    expect(own_page.locator(".empty")).to_be_visible()
     assert "4711" not in memory_of(own_studio)
 
 
 def test_a_proposal_that_no_longer_fits_stays_and_says_why(
-    own_studio: Studio, look: Look, forgiven: set[str]
+    own_studio: Studio, own_page: Page, forgiven: set[str]
 ) -> None:
     forgiven.add("409")
     with Workspace.open(own_studio.root, agent="kate", environ=own_studio.environ) as kate:
@@ -124,9 +126,9 @@ def test_a_proposal_that_no_longer_fits_stays_and_says_why(
                 why="replaces_owner_text",
             )
         )
-    page = look(own_studio, path="review")
-    card(page, "We deploy at noon.").get_by_role("button", name="Approve", exact=True).click()
-    expect(page.locator(".toast.bad")).to_contain_text("no longer fits")
+    own_page.goto("review")
+    card(own_page, "We deploy at noon.").get_by_role("button", name="Approve", exact=True).click()
+    expect(own_page.locator(".toast.bad")).to_contain_text("no longer fits")
     assert "noon" not in memory_of(own_studio)
 
 

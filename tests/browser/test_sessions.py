@@ -49,14 +49,14 @@ def test_calls_of_tools_and_their_results_are_folded(page: Page) -> None:
     expect(page.locator(".said-tool pre")).to_be_hidden()
 
 
-def test_a_compaction_is_a_boundary_with_its_summary(own_studio: Studio, look: Look) -> None:
+def test_a_compaction_is_a_boundary_with_its_summary(own_studio: Studio, own_page: Page) -> None:
     with Workspace.open(own_studio.root, agent="kate", environ=own_studio.environ) as kate:
         kate.record("deep", [message for n in range(60) for message in turn(n, " and then" * 90)])
         done = kate.compact("deep")
-    page = look(own_studio, path=f"sessions/deep?agent=kate&before={done.through + 5}")
-    boundary = page.get_by_role("region", name="History was compacted here")
+    own_page.goto(f"sessions/deep?agent=kate&before={done.through + 5}")
+    boundary = own_page.get_by_role("region", name="History was compacted here")
     expect(boundary).to_be_visible()
-    before = page.locator(".said:has(+ .boundary) .anchor")
+    before = own_page.locator(".said:has(+ .boundary) .anchor")
     expect(before).to_have_text(str(done.through))
     boundary.locator("summary").click()
     expect(boundary.locator("pre")).not_to_be_empty()
@@ -102,15 +102,17 @@ def test_the_window_is_told_with_a_forecast_pictures_and_their_tables(page: Page
     expect(page.locator("details[open] tbody tr")).to_have_count(6)
 
 
-def test_what_came_from_the_providers_cache_is_a_line_over_the_calls(own_studio: Studio, look: Look) -> None:
+def test_what_came_from_the_providers_cache_is_a_line_over_the_calls(
+    own_studio: Studio, own_page: Page
+) -> None:
     with Workspace.open(own_studio.root, agent="kate", environ=own_studio.environ) as kate:
         for number in range(4):
             said = [{"role": "user", "content": f"And {number}?"}, {"role": "assistant", "content": "Yes."}]
             kate.record("priced", said, Spend(input=1_000 + number, cached=900 * (number != 2), output=9))
-    page = look(own_studio, path="sessions/priced?agent=kate&view=window")
-    expect(page.locator(".wide svg.stack .cache-line")).to_have_count(1)
-    page.locator("summary", has_text="The same as a table").last.click()
-    rows = page.locator("details[open] tbody tr")
+    own_page.goto("sessions/priced?agent=kate&view=window")
+    expect(own_page.locator(".wide svg.stack .cache-line")).to_have_count(1)
+    own_page.locator("summary", has_text="The same as a table").last.click()
+    rows = own_page.locator("details[open] tbody tr")
     expect(rows).to_have_count(4)
     expect(rows.nth(1)).to_contain_text("900")
     expect(rows.nth(2)).to_contain_text("1,002")
@@ -134,17 +136,17 @@ def test_a_session_is_forked_exported_and_moved_to_the_trash(own_page: Page) -> 
     assert answer.status == 404
 
 
-def test_a_log_that_others_wrote_badly_is_shown_all_the_same(own_studio: Studio, look: Look) -> None:
+def test_a_log_that_others_wrote_badly_is_shown_all_the_same(own_studio: Studio, own_page: Page) -> None:
     log = own_studio.root / "agents/kate/sessions/odd.log.jsonl"
     log.write_text(
         '{"type":"session","version":1,"id":"odd","timestamp":"never"}\n'
         '{"type":"entry","timestamp":"0001-01-01T00:00:00+14:00","role":"user","content":"Early","message_id":"a\\"b"}\n'
         '{"type":"entry","timestamp":"soon","role":"assistant","content":"\\u0000 \\ud800","message_id":"c"}\n'
     )
-    page = look(own_studio, path="sessions?agent=kate")
-    page.goto("sessions/odd?agent=kate")
-    expect(page.locator(".said")).to_have_count(2)
-    expect(page.locator(".said").first).to_contain_text("Early")
+    own_page.goto("sessions?agent=kate")
+    own_page.goto("sessions/odd?agent=kate")
+    expect(own_page.locator(".said")).to_have_count(2)
+    expect(own_page.locator(".said").first).to_contain_text("Early")
 
 
 def test_others_read_what_was_said_before_them_and_no_list(page: Page) -> None:

@@ -12,7 +12,7 @@ from carrel import plainyaml
 from carrel.app import Workspace
 from carrel.cli import output, picture
 from carrel.cli.chat.voice import safe
-from carrel.cli.demo_studio import furnish
+from carrel.cli.demo_studio import NEIGHBOUR, furnish
 from carrel.cli.demo_talk import speaking
 from carrel.cli.options import Shared, shared_options
 from carrel.cli.serve import serve
@@ -88,7 +88,8 @@ def _serve(port: int) -> None:
         )
         furnish(root, os.environ)
         output.line("Open the link. Ctrl-C ends it and removes everything.", to_stderr=True)
-        click.get_current_context().invoke(serve, more=(str(root),), port=port)
+        more = (str(root), str(root.parent / NEIGHBOUR))
+        click.get_current_context().invoke(serve, more=more, port=port)
 
 
 def _show(workspace: Workspace) -> None:

@@ -57,6 +57,10 @@ class _Actor:
         )
 
 
+NEIGHBOUR = "pilots"
+"""The folder beside the workspace in which another agent works."""
+
+
 def furnish(root: Path, environ: Mapping[str, str]) -> None:
     """Make the workspace in a new directory; it is trusted, and nothing outside of its home is touched."""
     Workspace.init(root, layout="carrel", environ=environ)
@@ -66,7 +70,7 @@ def furnish(root: Path, environ: Mapping[str, str]) -> None:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
     Workspace.trust(root, environ=environ)
-    _elsewhere(root.parent / "milo", environ)
+    _elsewhere(root.parent / NEIGHBOUR, environ)
     asyncio.run(_live(root, environ, now))
 
 
@@ -141,13 +145,18 @@ def _support(kate: Workspace) -> None:
 
 
 def _elsewhere(root: Path, environ: Mapping[str, str]) -> None:
-    """Let another agent learn something in another workspace: a namespace that can be switched on."""
-    Workspace.init(root, layout="carrel", environ=environ)
+    """Let another agent learn something, in a workspace that has a place for what others learnt.
+
+    Switched on, a namespace of the first workspace is read in this one.
+    """
+    Workspace.init(root, layout="squad", environ=environ)
     (root / "carrel.yaml").write_text(
-        "layout: carrel\nagents:\n  - id: milo\n    displayName: Milo\n    profile: milo\n", encoding="utf-8"
+        "layout: squad\nworkspace: {name: Pilots}\n"
+        "agents:\n  - id: milo\n    displayName: Milo\n    profile: milo\n",
+        encoding="utf-8",
     )
     Workspace.trust(root, environ=environ)
-    with Workspace.open(root, environ=environ) as milo:
+    with Workspace.open(root, agent="milo", environ=environ) as milo:
         milo.memory.add("Ports answer fastest before noon.", layer="experience")
 
 

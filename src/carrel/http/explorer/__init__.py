@@ -7,6 +7,8 @@ from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
+from carrel.http.explorer.pages import template
+
 STATIC = "/static"
 _SMALL = 1_000
 """Bytes up to which a file is sent as it is."""
@@ -38,6 +40,15 @@ def add_to(app: FastAPI) -> None:
     app.mount(STATIC, GZipMiddleware(shipped, minimum_size=_SMALL))
     for router in _ROUTERS:
         app.include_router(router)
+    _await_the_first()
+
+
+def _await_the_first() -> None:
+    """Load now what the first look at the overview would have to wait for: the index, and its templates."""
+    for module in ("carrel.index.embedded", "carrel.index.embed.static"):
+        import_module(module)
+    for name in ("base.html", "macros.html", "deeds.html", "overview.html"):
+        template(name)
 
 
 class _Static(StaticFiles):

@@ -14,6 +14,7 @@ Form = Literal["messages", "openai", "responses", "anthropic"]
 Against = Literal["scopes", "last", "limits"]
 
 _LONGEST = 4_000
+_LONGEST_MODEL = 200
 _MOST_DIGITS = 9
 
 
@@ -22,6 +23,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     session: str | None = None
     query: str | None = None
+    model: str | None = None
     window: int | None = None
     file: int | None = None
     total: int | None = None
@@ -51,6 +53,7 @@ def read_asked(query: Mapping[str, str]) -> Asked:
     return Asked(
         session=query.get("session") or None,
         query=(query.get("query") or "")[:_LONGEST].strip() or None,
+        model=(query.get("model") or "")[:_LONGEST_MODEL].strip() or None,
         window=_number(query, "window") or None,
         file=_number(query, "file"),
         total=_number(query, "total"),

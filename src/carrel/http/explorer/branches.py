@@ -23,13 +23,14 @@ class Level(Struct, frozen=True, kw_only=True):
     """Some names of one folder from the number `start` on, and the folder among them that is open.
 
     `start` is none where names are before these and nobody counted them: to know which of them others may
-    know of, every one would have to be opened.
+    know of, every one would have to be opened. What follows is then found by the last name instead.
     """
 
     path: str
     nodes: tuple[Node, ...] = ()
     start: int | None = 0
     has_more: bool = False
+    is_numbered: bool = True
     opened: "Level | None" = None
 
     @property
@@ -37,17 +38,32 @@ class Level(Struct, frozen=True, kw_only=True):
         """The number of the first name after these."""
         return (self.start or 0) + len(self.nodes)
 
+    @property
+    def onward(self) -> dict[str, object]:
+        """What an address says that shows the names after these."""
+        if self.is_numbered:
+            return {"start": self.stop}
+        return {"after": self.nodes[-1].path.rpartition("/")[2]} if self.nodes else {}
+
     def first(self, count: int) -> "Level":
         """Return no more than so many of these."""
         is_cut = len(self.nodes) > count
         return replace(self, nodes=self.nodes[:count], has_more=True) if is_cut else self
 
 
-def level(files: FileStore, path: str, view: View, start: int = 0, stop: int = PAGE) -> Level:
-    """Return the names of a folder between two numbers; no name behind them is looked at but one."""
-    nodes = tuple(islice(tree(files, path, view=view), start, max(start, stop) + 1))
+def level(  # noqa: PLR0917 - each is a parameter of the address
+    files: FileStore, path: str, view: View, start: int = 0, stop: int = PAGE, after: str = ""
+) -> Level:
+    """Return the names of a folder between two numbers, or of those after one; one more is looked at."""
+    nodes = tuple(islice(tree(files, path, view=view, after=after), start, max(start, stop) + 1))
     size = max(stop - start, 0)
-    return Level(path=path, nodes=nodes[:size], start=start, has_more=len(nodes) > size)
+    return Level(
+        path=path,
+        nodes=nodes[:size],
+        start=None if after else start,
+        has_more=len(nodes) > size,
+        is_numbered=not (after or view.hides),
+    )
 
 
 def way_to(files: FileStore, path: str, view: View, folder: Level | None) -> tuple[Level, Node | None]:
@@ -86,7 +102,8 @@ def _around(files: FileStore, path: str, view: View, child: str) -> tuple[Level,
     found = beside(files, child, view=view)
     after = [*islice(found.after, 2 * AROUND + 1)]
     if found.node is None:
-        return Level(path=path, nodes=tuple(after[: 2 * AROUND]), has_more=len(after) > 2 * AROUND), None
+        window = Level(path=path, nodes=tuple(after[: 2 * AROUND]), has_more=len(after) > 2 * AROUND)
+        return replace(window, is_numbered=not view.hides), None
     room = max(AROUND, 2 * AROUND - len(after))
     before = [*islice(found.before, room + 1)]
     nearest, shown = before[:room][::-1], after[: max(AROUND, 2 * AROUND - len(before))]
@@ -96,5 +113,6 @@ def _around(files: FileStore, path: str, view: View, child: str) -> tuple[Level,
         nodes=(*nearest, found.node, *shown),
         start=0 if len(before) <= room else None if number is None else number - room,
         has_more=len(after) > len(shown),
+        is_numbered=not view.hides,
     )
     return window, found.node

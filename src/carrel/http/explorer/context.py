@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse
 from carrel.app import Workspace
 from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
-from carrel.context.compare import Comparison, NothingToCompare, between_budgets
+from carrel.context.compare import Comparison, NothingToCompare, between_budgets, between_scopes
 from carrel.context.formats import to_anthropic, to_openai, to_responses
 from carrel.context.report import Report, Row
 from carrel.http.explorer import telling, words
@@ -26,6 +26,7 @@ from carrel.http.explorer.pictures.treemap import treemap
 from carrel.opening import AgentRequired
 from carrel.records.usage import Spent
 from carrel.sessions.account import SessionRow
+from carrel.tokens import KNOWN_MODELS
 from carrel.workspace.scope import HiddenByScope, Scope
 
 router = pages()
@@ -127,12 +128,16 @@ def explain(viewer: Looking, path: str) -> HTMLResponse:
 
 def _look(viewer: Viewer, own: Workspace, asked: Asked) -> Looked:
     """Assemble what was asked for; nothing is recorded."""
-    scope = viewer.desk.scope
-    assemble = partial(own.assemble, asked.session, asked.query, scope, window=asked.window)
+    assemble = _assembling(own, asked, viewer.desk.scope)
     now = assemble()
     then = now if asked.budget is None else assemble(asked.budget)
     report = then.report
     return Looked(own=own, assembly=then, report=report, parts=parts_of(report.sections), now=now.report)
+
+
+def _assembling(own: Workspace, asked: Asked, scope: Scope) -> Callable[..., Assembly]:
+    """Return what assembles under a budget all that was asked for beside it."""
+    return partial(own.assemble, asked.session, asked.query, scope, model=asked.model, window=asked.window)
 
 
 def _values(viewer: Viewer, looked: Looked, asked: Asked) -> dict[str, Any]:
@@ -166,6 +171,8 @@ def _choices(viewer: Viewer, looked: Looked, asked: Asked) -> dict[str, Any]:
     return {
         "sessions": rows,
         "is_listed": any(row.id == asked.session for row in rows),
+        "models": KNOWN_MODELS,
+        "in_force": looked.own.model_name,
         "windows": WINDOWS,
         "sliders": _sliders(looked, asked),
     }
@@ -191,10 +198,18 @@ def _ceiling(size: int) -> int:
 
 
 def _notes(looked: Looked, asked: Asked) -> Iterator[str]:
-    """Say what the figures do not: a session keeps parts, and another window is only tried."""
-    if asked.budget and _is_frozen(looked):
-        yield "The session keeps its memory as it was at its beginning: other limits do not change that part."
-    window = looked.own.assembler.ground.window_of().size
+    """Say what the figures do not: a session keeps parts, and another model or window is only tried."""
+    force = looked.own.assembler.ground.window_of()
+    is_other = asked.model not in (None, force.name)
+    if (asked.budget or is_other) and _is_frozen(looked):
+        yield (
+            "The session keeps its memory as it was cut and counted at its beginning: "
+            "another limit or model does not change that part."
+        )
+    if is_other:
+        own = f"The one in force is {force.name}" if force.name else "The settings name none"
+        yield f"So it would be for {asked.model}. {own}, and its window has {force.size:,} tokens."
+    window = force.size
     if asked.window not in (None, window):
         yield (
             f"So it would be in a window of {asked.window:,} tokens; the one in force has {window:,}. "
@@ -249,14 +264,16 @@ def _compare(viewer: Viewer, looked: Looked, asked: Asked) -> dict[str, Any]:
 
 
 def _compared(viewer: Viewer, looked: Looked, asked: Asked, against: str) -> Comparison | None:
-    scope = viewer.desk.scope
+    scope, told = viewer.desk.scope, looked.assembly.report
     if against == "scopes":
         if scope is not Scope.MAIN:  # it names what others may not see
             raise HiddenByScope("what the owner's call holds")
-        return looked.own.compare_scopes(asked.session, asked.query)
-    if against == "last":
-        return looked.own.compare_last(asked.session, asked.query, scope) if asked.session else None
-    return between_budgets(looked.now, looked.assembly.report)
+        return between_scopes(told, _assembling(looked.own, asked, Scope.SHARED)(asked.budget).report)
+    if against == "limits":
+        return between_budgets(looked.now, told)
+    if asked.session is None:
+        return None
+    return looked.own.compare_last(asked.session, asked.query, scope, model=asked.model, window=asked.window)
 
 
 def _cache(viewer: Viewer, looked: Looked, asked: Asked) -> dict[str, Any]:

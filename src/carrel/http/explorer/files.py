@@ -69,6 +69,7 @@ def files(  # noqa: PLR0917 - each is a parameter of the address
     tab: str = "",
     line: Number = 0,
     start: Number = 0,
+    after: str = "",
     before: Number = 0,
     beside: str = "",
     *,
@@ -77,7 +78,7 @@ def files(  # noqa: PLR0917 - each is a parameter of the address
     """Show a folder or a file beside the tree; `tab=edit` edits a file, one that is not there yet too."""
     path = _named(viewer, path)
     view = _view(viewer, beside)
-    table = _listing(viewer, path, view, start)
+    table = _listing(viewer, path, view, start, after)
     root, node = way_to(viewer.desk.workspace.files, path, view, table and table.first(BRANCH))
     shown = _around(viewer, path, root, node, view, beside)
     if table is not None:
@@ -98,13 +99,13 @@ def files(  # noqa: PLR0917 - each is a parameter of the address
 
 @router.get("/tree")
 @router.get("/tree/{path:path}")
-def branch(
-    viewer: Looking, path: str = "", start: Number = 0, stop: Number = PAGE, beside: str = ""
+def branch(  # noqa: PLR0917 - as above
+    viewer: Looking, path: str = "", start: Number = 0, stop: Number = PAGE, after: str = "", beside: str = ""
 ) -> HTMLResponse:
     """Return the names of one folder, to be put into the tree."""
     view = _view(viewer, beside)
     folder = _open(_named(viewer, path))
-    found = level(viewer.desk.workspace.files, folder, view, start, min(stop, start + PAGE))
+    found = level(viewer.desk.workspace.files, folder, view, start, min(stop, start + PAGE), after)
     return fragment(viewer, "files_branch.html", level=found, **_kept(viewer, beside), path="")
 
 
@@ -166,12 +167,12 @@ def _around(  # noqa: PLR0917 - what every such page shows
     }
 
 
-def _listing(viewer: Viewer, path: str, view: View, start: int) -> Level | None:
+def _listing(viewer: Viewer, path: str, view: View, start: int, after: str) -> Level | None:
     """Return the names of a folder; none where this is no folder, or one that is not looked into."""
     if path and is_own(path):
         return None
     with suppress(NotFound, HiddenByScope, Unreadable):
-        return level(viewer.desk.workspace.files, path, view, start, start + TABLE)
+        return level(viewer.desk.workspace.files, path, view, start, start + TABLE, after)
     return None
 
 

@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Request
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from msgspec import Struct
 from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import HTMLResponse
@@ -80,14 +80,19 @@ def router() -> APIRouter:
     return APIRouter(prefix="/w/{workspace}", include_in_schema=False)
 
 
-def page(viewer: Viewer, template: str, *, title: str, here: str, **values: Any) -> HTMLResponse:
+def page(viewer: Viewer, name: str, /, *, title: str, here: str, **values: Any) -> HTMLResponse:
     """Return a page: its own template, with what all pages show."""
-    return _answer(_shown(viewer, title, here) | values, template)
+    return _answer(_shown(viewer, title, here) | values, name)
 
 
-def fragment(viewer: Viewer, template: str, **values: Any) -> HTMLResponse:
+def fragment(viewer: Viewer, name: str, /, **values: Any) -> HTMLResponse:
     """Return a part of a page, which a script puts into it."""
-    return _answer(_shown(viewer, "", "") | values, template)
+    return _answer(_shown(viewer, "", "") | values, name)
+
+
+def template(name: str) -> Template:
+    """Return a template, which is compiled the first time."""
+    return _TEMPLATES.get_template(name)
 
 
 def failed(error: CarrelError) -> HTMLResponse:
@@ -127,8 +132,8 @@ def _may(access: Access) -> bool:
     return access.right != "read"
 
 
-def _answer(values: dict[str, Any], template: str, status: int = 200) -> HTMLResponse:
-    text = _TEMPLATES.get_template(template).render(values)
+def _answer(values: dict[str, Any], name: str, status: int = 200) -> HTMLResponse:
+    text = template(name).render(values)
     data = text.encode("utf-8", "replace")  # what is not Unicode is shown as `?`
     return HTMLResponse(data, status, headers={"Content-Security-Policy": POLICY})
 

@@ -60,7 +60,8 @@ def headline(report: Report) -> Headline:
         ("", "counted") if tokens.exact else ("about ", "estimated: the model's vocabulary is not public")
     )
     share = percent(tokens.used, tokens.window)
-    assumed = "" if tokens.known else " That window is assumed, nobody named a model."
+    named = f"nothing is known of {report.model}" if report.model else "nobody named a model"
+    assumed = "" if tokens.known else f" That window is assumed, {named}."
     text = f"{about}{tokens.used:,} of {tokens.window:,} tokens, {how}; {tokens.free:,} are free.{assumed}"
     taken = max(tokens.used, report.forecast.tokens if report.forecast else 0)
     full = 100 * taken / max(tokens.window, 1)

@@ -25,7 +25,7 @@ from carrel.sessions.rewriting import rewritten
 _DAMAGED = ".damaged"
 _LOGS = ".jsonl"
 _MOST_FILES = 100_000
-_BY_HAND = "It is your own: edit or delete it, if you want."
+_BY_HAND = "A purge rewrites the logs of sessions; a file of your own is yours to edit or delete."
 
 Room = tuple[FileStore, CopyKind]
 """A place that is looked through, and what its files are where nothing else is known of them."""

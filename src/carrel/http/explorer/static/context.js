@@ -43,4 +43,4 @@ for (const slider of form.querySelectorAll("input[data-for]")) {
   slider.addEventListener("input", () => { field.value = slider.value; soon(); });
   field.addEventListener("input", () => { slider.value = field.value || field.placeholder; soon(); });
 }
-form.querySelector("select[name=session]")?.addEventListener("change", show);
+for (const field of form.querySelectorAll("select[name=session], input[name=model]")) field.addEventListener("change", show);

@@ -232,6 +232,67 @@ try {
   if (text) say(text);
 } catch { /* nothing was kept */ }
 
+// A name that comes or goes while the tree is looked at is put into its place, or taken out of it; what was
+// missed meanwhile is looked for in folders that are shown whole.
+const linkOf = (row) => row.querySelector(":scope > a");
+const plainOf = (row) => { try { return decodeURIComponent(pathOf(linkOf(row).href)); } catch { return null; } };
+const namesIn = (list) => new Map([...list.children].filter((row) => linkOf(row) && !row.matches(".more")).map((row) => [plainOf(row), row]));
+const folderOf = (list) => (list === tree ? "" : plainOf(list.parentElement));
+const lists = () => [tree, ...tree.querySelectorAll("ul")];
+
+function place(path) { // the open folder that a path is seen in, and what of the path is seen there
+  const open = new Map(lists().map((list) => [folderOf(list), list]));
+  for (let end = path.length, cut; ; end = cut) {
+    cut = path.lastIndexOf("/", end - 1);
+    const list = open.get(cut < 0 ? "" : path.slice(0, cut));
+    if (list || cut < 0) return [list ?? tree, path.slice(0, end)];
+  }
+}
+
+async function renew(list, wanted) {
+  const at = list === tree ? "" : pathOf(linkOf(list.parentElement).href);
+  const fresh = (await fetched(`${tree.dataset.tree}${at}${document.querySelector(".tree-head > a").search}`)).querySelector("ul");
+  const isWhole = (some) => !some.querySelector(":scope > .more > a");
+  const [now, then] = [namesIn(list), namesIn(fresh)];
+  if (!wanted && !(isWhole(list) && isWhole(fresh))) return false;
+  const isCut = list.querySelector(":scope > .more:first-child > a") !== null;
+  let changed = false, before = isCut ? null : undefined; // beside a name that is not shown nothing is put
+  for (const [path, row] of then) {
+    const known = now.get(path);
+    if (known && (!wanted || wanted.has(path))) { linkOf(known).replaceChildren(...linkOf(row).childNodes); linkOf(known).title = linkOf(row).title; }
+    else if (!known && before !== null && (!wanted || wanted.has(path))) { before ? before.after(row) : list.prepend(row); now.set(path, row); changed = true; }
+    before = now.get(path) ?? null;
+  }
+  for (const [path, row] of now) {
+    if (then.has(path) || !isWhole(fresh) || (wanted && !wanted.has(path)) || row.contains(document.activeElement)) continue;
+    row.remove();
+    changed = true;
+  }
+  if (changed) { list.querySelector(":scope > .more > span")?.parentElement.remove(); grow(list, list.getAttribute("role")); }
+  if (!tree.querySelector('[tabindex="0"]')) reach(items()[0], { focus: false });
+  return changed;
+}
+
+let stirred = new Set(), settling = 0;
+async function settle() {
+  const paths = stirred, wanted = new Map();
+  stirred = new Set();
+  settling = 0;
+  for (const path of paths) { const [list, child] = place(path); wanted.set(list, (wanted.get(list) ?? new Set()).add(child)); }
+  if (paths.has("")) for (const list of lists()) wanted.set(list, null);
+  for (const [list, some] of wanted) {
+    const changed = await renew(list, some).catch(() => false); // a folder that is gone goes with the one above
+    const shown = document.getElementById("preview");
+    const isShown = shown.querySelector("[data-totals]") && shown.dataset.plain === folderOf(list);
+    if (changed && isShown && !shown.contains(document.activeElement)) await show(location.href, { push: false });
+  }
+}
+document.addEventListener("carrel", (event) => {
+  if (!["file.changed", "missed"].includes(event.detail.name)) return;
+  stirred.add(event.detail.path ?? "");
+  settling ||= setTimeout(settle, 200); // and not later, however often something changes
+});
+
 document.addEventListener("carrel", (event) => {
   const shown = document.getElementById("preview");
   const note = shown.querySelector("[data-meanwhile]") || shown.querySelector("[data-stale-file]");
