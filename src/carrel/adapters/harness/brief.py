@@ -89,7 +89,7 @@ def _measure(workspace: Workspace, harness: str) -> Callable[[str], float]:
 
 def _framed(workspace: Workspace, scope: str, text: str, cut: tuple[str, ...]) -> str:
     """Return a text with what it is: files of a workspace, and no message of anybody."""
-    name = " ".join(workspace.root.name.split()) or "workspace"
+    name = " ".join(workspace.home.location.rpartition("/")[2].split()) or "workspace"
     told = f"Left out to fit: {_listed(cut)}. `carrel context show` has all of it.\n" if cut else ""
     inner = text.replace(f"</{_TAG}", f"<\\/{_TAG}")  # nothing in it ends it
     return (

@@ -21,8 +21,9 @@ from carrel.files import READ_LIMIT, Content, Entry, Part
 from carrel.files import Stamp as FileStamp
 from carrel.files.disk import typed_failures
 from carrel.files.local import LocalFiles
+from carrel.home.local import LocalHome
 from carrel.markdown.frontmatter import parse
-from carrel.opening import find_places, open_directory, pick_agent, time_zone
+from carrel.opening import open_workspace, pick_agent, time_zone
 from carrel.workspace.ignore import find_rules
 from carrel.workspace.manifest import MANIFEST_FILE
 from carrel.workspace.tiers import MEMORY, standing_of
@@ -74,25 +75,23 @@ class Gathered(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def open_noting(root: str, agent: str, environ: Mapping[str, str]) -> tuple[Workspace, NotingFiles]:
-    """Open a workspace in which it is noted what is looked at."""
-    opened = open_directory(root, environ=environ)
-    chosen = pick_agent(opened.config.settings, agent or None)
-    own = opened.moved_to(chosen.workspace)
-    files = NotingFiles(own.root)
-    return Workspace(replace(own, files=files), chosen, base=opened), files
-
-
 def gather(root: str, asked: Asked, *, environ: Mapping[str, str], key: list[str]) -> Gathered:
-    """Make what is told at an event, and keep it if later changes can be recognised."""
+    """Make what is told at an event, and keep it where a later change can be seen: in a directory."""
     began_ns = time.time_ns()
-    workspace, files = open_noting(root, asked.agent, environ)
-    with workspace:
+    opened = open_workspace(root, environ=environ)
+    chosen = pick_agent(opened.config.settings, asked.agent or None)
+    own = opened.moved_to(chosen.workspace)
+    if not isinstance(own.home, LocalHome):
+        with Workspace(own, chosen, base=opened) as workspace:
+            return _gathered(workspace, asked)
+    files = NotingFiles(own.home.root)
+    with Workspace(replace(own, files=files), chosen, base=opened) as workspace:
         gathered = _gathered(workspace, asked)
-        looked_at = [*_outside(workspace, root), *(str(workspace.root / path) for path in files.noted)]
+        looked_at = [*_outside(workspace, root), *(str(own.home.root / path) for path in files.noted)]
         until = 0 if environ.get("CARREL_NOW") else _end_of_day(workspace)
+        head = Head(key=key, until=until, cache=workspace.config.directories.cache / "hooks")
         with suppress(CarrelError, OSError):  # then the next hook takes the long way too
-            _keep(workspace, gathered.answer, key=key, paths=looked_at, until=until, began_ns=began_ns)
+            _keep(own.home, gathered.answer, head, paths=looked_at, began_ns=began_ns)
     return gathered
 
 
@@ -104,28 +103,31 @@ def _gathered(workspace: Workspace, asked: Asked) -> Gathered:
     return Gathered(answer=Kept("", *recall.build(lines)), notes=notes)
 
 
-def _keep(
-    workspace: Workspace, answer: Kept, *, key: list[str], paths: Sequence[str], until: int, began_ns: int
-) -> None:
+class Head(Struct, frozen=True, kw_only=True):
+    """What a kept answer is found by, until when it holds, and where its head is kept."""
+
+    key: list[str]
+    until: int
+    cache: Path
+
+
+def _keep(home: LocalHome, answer: Kept, head: Head, *, paths: Sequence[str], began_ns: int) -> None:
     seen: dict[str, Stamp | None] = {path: kept.stamp_of(path) for path in dict.fromkeys(paths)}
     if not kept.are_settled(list(seen.values()), began_ns):
         return
-    name = kept.name_of(key)
+    name = kept.name_of(head.key)
     text = answer.text.encode("utf-8", "surrogatepass")
-    places = find_places(workspace.root, workspace.config)
-    places.claim()
-    places.refuse_links(places.cache / "any")
-    blob = str(places.cache / f"{BLOB}{name}")
-    put(places.cache, f"{BLOB}{name}", text + answer.lines + answer.words)
-    seen[blob] = kept.stamp_of(blob)
-    head = {
-        "key": key,
-        "until": until,
-        "blob": blob,
+    blob = home.cached(f"{BLOB}{name}")
+    put(blob.parent, blob.name, text + answer.lines + answer.words)
+    seen[str(blob)] = kept.stamp_of(str(blob))
+    told = {
+        "key": head.key,
+        "until": head.until,
+        "blob": str(blob),
         "sizes": [len(text), len(answer.lines), len(answer.words)],
         "seen": seen,
     }
-    put(workspace.config.directories.cache / "hooks", f"{name}.json", plainjson.dumps(head))
+    put(head.cache, f"{name}.json", plainjson.dumps(told))
 
 
 def put(folder: Path, name: str, data: bytes) -> None:

@@ -29,7 +29,7 @@ def lines_of(data: bytes, start: int) -> tuple[list[Line], int]:
     for raw in data.splitlines(keepends=True):
         try:
             value: object = json.decode(raw) if raw.strip() else {}
-        except (DecodeError, RecursionError):
+        except (DecodeError, RecursionError, UnicodeDecodeError):
             value = None
         if isinstance(value, dict):
             found.append((place, cast("dict[str, Any]", value)))
