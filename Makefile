@@ -3,10 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test browser check format bench clean
+.PHONY: demo scale-demo test browser check format bench clean
 
 demo: $(VENV)/$(if $(SERVE),.served,.installed)  ## a sample workspace; with SERVE=1 in your browser
 	@$(BIN)/carrel demo $(if $(SERVE),--serve)
+
+scale-demo: $(VENV)/.checked  ## PostgreSQL, S3 and two servers, and one agent used through both
+	@$(BIN)/python bench/scale_demo.py
 
 test: check browser  ## everything CI runs
 	@$(BIN)/python -m pytest -n auto -q

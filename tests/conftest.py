@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["tests.stubs.objects", "tests.stubs.postgres"]
+
 NOW = "2026-04-24T12:00:00Z"
 
 settings.register_profile("house", deadline=None)  # a busy machine is no failure

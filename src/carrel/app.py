@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec.structs import replace
 
 from carrel import __version__, making, telemetry
+from carrel.context.another import for_model
 from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
 from carrel.context.compare import (
@@ -26,7 +27,7 @@ from carrel.making import Made
 from carrel.opening import (
     DEFAULT_AGENT,
     find_workspace,
-    open_directory,
+    open_workspace,
     pick_agent,
     stand_ins,
     team_of,
@@ -73,7 +74,7 @@ class Workspace(Furnished):
         What is absent in it is read from the `lower` directory, which is never written.
         """
         environ = os.environ if environ is None else environ
-        opened = open_directory(path, environ=environ, layout=layout, lower=lower)
+        opened = open_workspace(path, environ=environ, layout=layout, lower=lower)
         nobody = team and agent is None and len(opened.config.settings.agents) > 1
         settings = opened.config.settings
         chosen = team_of(settings) if nobody else pick_agent(settings, agent)
@@ -111,16 +112,22 @@ class Workspace(Furnished):
         scope: str = Scope.MAIN,
         budget: Budget | None = None,
         *,
+        model: str | None = None,
         window: int | None = None,
     ) -> Assembly:
         """Return what a model would read now, with the account of it, and record nothing.
 
-        `window` asks how it would be in another one than the model's.
+        `model` asks how it would be for another one, counted and fitted as that one's; `window` how it would
+        be in another window than the model's.
         """
-        with telemetry.span("carrel.assemble_context", carrel__context__scope=scope) as span:
+        with (
+            telemetry.span("carrel.assemble_context", carrel__context__scope=scope) as span,
+            self.home.foreseeing("assemble", self.agent.id, session, scope),
+            for_model(self.assembler, model, self.home.counts) as assembler,
+        ):
             inputs = replace(self._inputs(session, query, scope), window=window)
             records = self.records if session and self._has_records() else None
-            assembly = preview(self.assembler, records, inputs, budget=budget).assembly
+            assembly = preview(assembler, records, inputs, budget=budget).assembly
             return _accounted(assembly, span)
 
     def at_hand(self, scope: str = Scope.MAIN, budget: Budget | None = None) -> Assembly | None:
@@ -147,9 +154,12 @@ class Workspace(Furnished):
 
         listener, said = parse_scope(scope), Message("user", message or "")
         event = TurnBegins(agent=self.agent.id, session=session, scope=listener, message=said)
-        with telemetry.span(
-            "carrel.assemble_context", carrel__context__scope=scope, gen_ai__conversation__id=session
-        ) as span:
+        with (
+            telemetry.span(
+                "carrel.assemble_context", carrel__context__scope=scope, gen_ai__conversation__id=session
+            ) as span,
+            self.home.foreseeing("prepare", self.agent.id, session, scope),
+        ):
             findings = self.callbacks.before_turn(event)
             caller = self.conversations.caller(session, scope)
             assembly = _accounted(caller.prepare(message, budget=budget, reload=reload).assembly, span)
@@ -197,7 +207,10 @@ class Workspace(Furnished):
             facets=facets,
             diverse=diverse,
         )
-        with telemetry.span("search_memory", gen_ai__operation__name="search_memory") as span:
+        with (
+            telemetry.span("search_memory", gen_ai__operation__name="search_memory") as span,
+            self.home.foreseeing("search", self.agent.id, session, scope),
+        ):
             found = self.searching.find(asked, scope=parse_scope(scope), session=session)
             span.set_attribute("gen_ai.memory.record.count", len(found.hits))
             return found
@@ -294,14 +307,23 @@ class Workspace(Furnished):
         now = self.assemble(session, query, scope).report
         return between_budgets(now, self.assemble(session, query, scope, budget).report)
 
-    def compare_last(self, session: str, query: str | None = None, scope: str = Scope.MAIN) -> Comparison:
-        """Compare a session's last call with one that would be made now."""
+    def compare_last(
+        self,
+        session: str,
+        query: str | None = None,
+        scope: str = Scope.MAIN,
+        *,
+        model: str | None = None,
+        window: int | None = None,
+    ) -> Comparison:
+        """Compare a session's last call with one that would be made now, as `assemble` makes it."""
         last = self.records.last_assembly(self.agent.id, session) if self._has_records() else None
         if last is None:
             raise NothingToCompare(session)
         if parse_scope(scope) is Scope.SHARED and recollect(last).scope != Scope.SHARED:
             raise HiddenByScope(f"the last call of session {session}")
-        return since(recollect(last), self.assemble(session, query, scope).report)
+        now = self.assemble(session, query, scope, model=model, window=window)
+        return since(recollect(last), now.report)
 
     def filled_settings(self) -> dict[str, tuple[object, str]]:
         """Return what stands in for settings that nobody gave, each with its origin."""

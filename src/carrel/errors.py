@@ -59,3 +59,9 @@ class Unavailable(CarrelError):
     """Something below us failed; the same call may work later."""
 
     code = "unavailable"
+
+
+class DatabaseUnavailable(Unavailable):
+    """A database, be it a file or a server, cannot be opened or used."""
+
+    code = "database_unavailable"

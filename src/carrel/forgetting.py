@@ -1,16 +1,13 @@
 """Forgetting in one workspace, put together: what its owner names is forgotten, and what remains is told."""
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from shutil import rmtree
 
 from msgspec import Struct
 
 from carrel.errors import CarrelError
 from carrel.files import walk
-from carrel.files.disk import typed_failures
-from carrel.files.local import LocalFiles
 from carrel.files.paths import clean
+from carrel.home import Home
 from carrel.memory.dream.files import DIARY
 from carrel.memory.forget.choice import Choice, Chooser
 from carrel.memory.forget.copies import Copies
@@ -20,13 +17,11 @@ from carrel.memory.forget.report import Copy, Forgotten
 from carrel.memory.forget.sayings import Place
 from carrel.memory.owned import text_at
 from carrel.memory.pen import Pen
-from carrel.opening import Places
 from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 from carrel.workspace.tiers import MEMORY, standing_of
 
-_DERIVED = ("index", "embeddings.db")
 _MARKDOWN = ".md"
 _FOLDERS = ("memory", "agents")
 
@@ -41,7 +36,6 @@ class Forgetting:
         pen: Callable[[], Pen],
         sessions: Callable[[], Sequence[Sessions]],
         namespace: Callable[[], str],
-        places: Places,
         let_go: Callable[[], object],
         step: Callable[[str], object] = str,
     ) -> None:
@@ -49,7 +43,6 @@ class Forgetting:
         self._pen = pen
         self._sessions = sessions
         self._namespace = namespace
-        self._own = places
         self._let_go = let_go
         self._step = step
 
@@ -85,7 +78,7 @@ class Forgetting:
             records=lambda: shelf.records,
             copies=Copies(records=lambda: shelf.records, sessions=self._sessions),
             leftovers=Leftovers(rooms=lambda: [*self._rooms()]),
-            derived=Derived(places=self._own, let_go=self._let_go),
+            derived=Derived(home=shelf.home, let_go=self._let_go),
             places=self._places,
             is_day=self._is_day,
             clock=shelf.config.clock,
@@ -123,10 +116,8 @@ class Forgetting:
 
     def _rooms(self) -> Iterator[Room]:
         """Yield what is looked through for leftovers."""
-        trash = self._own.state / "trash"
-        if trash.is_dir():
-            self._own.refuse_links(trash / "any")
-            yield LocalFiles(trash), "trash"
+        if (trash := self._shelf.home.find_trash()) is not None:
+            yield trash, "trash"
         yield self._shelf.files, "file"
         yield self._shelf.find_namespaces(), "file"
 
@@ -148,27 +139,17 @@ class Forgetting:
 class Derived(Struct, frozen=True, kw_only=True):
     """The index of a workspace and the vectors that servers made: both are made again when needed."""
 
-    places: Places
+    home: Home
     let_go: Callable[[], object]
     """Lets go of what is open of it here; others notice that it is gone."""
 
     def copies(self, how: str) -> list[Copy]:
         """Return what there is of it."""
-        return [Copy(kind="index", place=path.name, how=how) for path in self._paths()]
+        return [Copy(kind="index", place=name, how=how) for name in self.home.indexed()]
 
     def drop(self) -> list[Copy]:
         """Remove it."""
         self.let_go()
         gone = self.copies("")
-        for path in self._paths():
-            self.places.refuse_links(path.parent / "any")
-            with typed_failures(path.name):
-                if path.is_dir() and not path.is_symlink():
-                    rmtree(path)
-                else:
-                    path.unlink(missing_ok=True)
+        self.home.drop_index()
         return gone
-
-    def _paths(self) -> list[Path]:
-        cache = self.places.cache
-        return [path for name in _DERIVED for path in sorted(cache.glob(f"{name}*"))]

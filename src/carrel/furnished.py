@@ -37,7 +37,6 @@ class Furnished(Shelf):
         return Conversations(
             self,
             self.callbacks,
-            places=self._places,
             base=self._base,
             inputs=self._inputs,
             reopen=self._reopen,
@@ -69,7 +68,6 @@ class Furnished(Shelf):
             pen=lambda: self.memory.pen,
             sessions=lambda: self.conversations.everyones,
             namespace=lambda: self.memory.namespace.path,
-            places=self._places,
             let_go=self._leave_search,
         )
 
@@ -80,7 +78,6 @@ class Furnished(Shelf):
 
         return Searching(
             self,
-            places=self._places,
             environ=self._base.environ,
             sessions=lambda: self.conversations.everyones,
         )

@@ -10,17 +10,9 @@ from msgspec import Struct
 from carrel.config import WORKSPACE_FILE, is_sensitive, read_clock, trust, user_directories
 from carrel.errors import Conflict, NotFound, Unavailable, UsageError
 from carrel.findings import Finding
-from carrel.opening import (
-    STATE_FOLDER,
-    Opened,
-    absolute,
-    open_directory,
-    open_files,
-    read_manifest,
-    read_settings,
-    settle_layout,
-)
-from carrel.records.sqlite import SqliteRecords
+from carrel.home.address import is_address, parse_address
+from carrel.home.local import STATE_FOLDER, absolute
+from carrel.opening import Opened, find_home, open_workspace, read_manifest, read_settings, settle_layout
 from carrel.workspace.detect import DEFAULT_LAYOUT
 from carrel.workspace.layout import load_layout
 from carrel.workspace.manifest import MANIFEST_FILE, MANIFEST_LIMIT, new_manifest, parse_manifest
@@ -43,9 +35,9 @@ class NoManifest(NotFound):
 
     code = "no_manifest"
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, location: str) -> None:
         super().__init__(
-            f"{root} has neither {MANIFEST_FILE} nor {WORKSPACE_FILE}.",
+            f"{location} has neither {MANIFEST_FILE} nor {WORKSPACE_FILE}.",
             hint="`carrel init` makes a new workspace.",
         )
 
@@ -65,13 +57,13 @@ class Made(Struct, frozen=True, kw_only=True):
 
 
 class LayoutDiffers(Conflict):
-    """The directory is a workspace of another kind already; nothing was made."""
+    """There is a workspace of another kind already; nothing was made."""
 
     code = "layout_differs"
 
-    def __init__(self, root: Path, found: str, asked: str) -> None:
+    def __init__(self, location: str, found: str, asked: str) -> None:
         super().__init__(
-            f"{root} is a workspace of layout {found}, not {asked}.",
+            f"{location} is a workspace of layout {found}, not {asked}.",
             hint="Leave out --layout to add what it lacks, or name another directory.",
         )
 
@@ -86,50 +78,61 @@ def init(
     """
     if layout is not None:
         load_layout(layout)
-    root = absolute(path)
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CannotMakeWorkspace(root, error) from error
-    opened = open_directory(root, environ=environ)
+    make_home(path, environ)
+    opened = open_workspace(path, environ=environ)
     found = opened.config.settings.layout
     says_so = opened.manifest is not None or opened.config.origins["layout"] == WORKSPACE_FILE
     if layout is not None and found is not None and says_so and found != layout:
-        raise LayoutDiffers(root, found, layout)
+        raise LayoutDiffers(opened.home.location, found, layout)
     layout = layout or found or DEFAULT_LAYOUT
-    harmless = _is_harmless(opened)
+    harmless = is_harmless(opened)
     if opened.manifest is not None:
-        return _finished(root, restore_squad(opened.files, opened.manifest), environ, harmless=harmless)
+        return _finished(path, restore_squad(opened.files, opened.manifest), environ, harmless=harmless)
     extra: list[tuple[str, bytes]] = []
     if layout == "squad":
-        extra.append((MANIFEST_FILE, new_manifest(_name_of(root), read_clock(environ).now(), version)))
-    return _finished(root, scaffold(opened.files, layout, extra), environ, harmless=harmless)
+        name, now = _name_of(opened.home.location), read_clock(environ).now()
+        extra.append((MANIFEST_FILE, new_manifest(name, now, version)))
+    return _finished(path, scaffold(opened.files, layout, extra), environ, harmless=harmless)
 
 
 def restore(path: str | os.PathLike[str], *, environ: Mapping[str, str]) -> Made:
     """Bring back a workspace from its manifest: what is missing is made, what exists is kept."""
-    opened = open_directory(path, environ=environ)
-    harmless = _is_harmless(opened)
+    opened = open_workspace(path, environ=environ)
+    harmless = is_harmless(opened)
     content = opened.files.read(MANIFEST_FILE, limit=MANIFEST_LIMIT)
     if content is not None:
         made = restore_squad(opened.files, parse_manifest(content.data))
     elif read_settings(opened.files) is not None:
         made = scaffold(opened.files, settle_layout(opened.config, lambda _: _remembered(opened)))
     else:
-        raise NoManifest(opened.root)
-    return _finished(opened.root, made, environ, harmless=harmless)
+        raise NoManifest(opened.home.location)
+    return _finished(path, made, environ, harmless=harmless)
 
 
 def approve(path: str | os.PathLike[str], *, environ: Mapping[str, str]) -> None:
     """Trust a workspace as it is now."""
-    root = absolute(path)
-    files = open_files(root)
-    manifest, _ = read_manifest(files)
+    home = find_home(path, environ)
+    manifest, _ = read_manifest(home.files)
     given = manifest.settings() if manifest else None
-    trust(root, read_settings(files), user_directories(environ), manifest=given)
+    trust(home.approvals, read_settings(home.files), manifest=given)
 
 
-def _is_harmless(opened: Opened) -> bool:
+def make_home(path: str | os.PathLike[str], environ: Mapping[str, str]) -> None:
+    """Make the place of a workspace where there is none."""
+    if is_address(path):
+        from carrel.config.remote import find_remote  # noqa: PLC0415 - few workspaces are in a database
+        from carrel.home.postgres import make_remote  # noqa: PLC0415 - as above
+
+        make_remote(parse_address(os.fspath(path)), find_remote(environ, user_directories(environ)))
+        return
+    root = absolute(path)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotMakeWorkspace(root, error) from error
+
+
+def is_harmless(opened: Opened) -> bool:
     """Tell whether what stands here may be trusted unread: it is already, or there is nothing to it.
 
     A .carrel that came with the directory is a stranger's memory of it, to be looked at like settings.
@@ -141,13 +144,16 @@ def _is_harmless(opened: Opened) -> bool:
 
 
 def _is_foreign(opened: Opened) -> bool:
-    return not opened.config.known and os.path.lexists(opened.root / STATE_FOLDER)
+    root = opened.home.root
+    return root is not None and not opened.config.known and os.path.lexists(root / STATE_FOLDER)
 
 
-def _finished(root: Path, made: Scaffolded, environ: Mapping[str, str], *, harmless: bool) -> Made:
+def _finished(
+    path: str | os.PathLike[str], made: Scaffolded, environ: Mapping[str, str], *, harmless: bool
+) -> Made:
     if harmless:
-        approve(root, environ=environ)
-    opened = open_directory(root, environ=environ)
+        approve(path, environ=environ)
+    opened = open_workspace(path, environ=environ)
     findings = opened.config.findings
     if _is_foreign(opened):
         findings += (_foreign_state(),)
@@ -172,11 +178,10 @@ def _foreign_state() -> Finding:
 
 def _remembered(opened: Opened) -> str | None:
     """Return the layout that this workspace was found to have earlier."""
-    places = opened.places
-    if not places.records.exists():
+    if not opened.home.has_records():
         return None
     with suppress(Unavailable):
-        records = SqliteRecords(places.records, inside=places.inside)
+        records = opened.home.records()
         try:
             return records.layout()
         finally:
@@ -184,6 +189,6 @@ def _remembered(opened: Opened) -> str | None:
     return None
 
 
-def _name_of(root: Path) -> str:
-    """Return a directory's name as text, also where its bytes are not."""
-    return os.fsencode(root.name).decode("utf-8", "replace")
+def _name_of(location: str) -> str:
+    """Return the last name of a place as text, also where its bytes are not."""
+    return os.fsencode(location.rpartition("/")[2]).decode("utf-8", "replace")

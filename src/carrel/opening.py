@@ -1,30 +1,28 @@
-"""Opening a directory: what its own files say, which agent is meant, and where its cache and state are."""
+"""Opening a workspace: what its own files say, and which agent is meant."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, tzinfo
-from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from carrel import plainyaml
 from carrel.config import DETECTED, WORKSPACE_FILE, Config, load_config, user_directories
 from carrel.errors import CarrelError, NotFound, Unavailable, UsageError
-from carrel.files import FileStore, Unreadable
-from carrel.files.local import LinkOutside, LocalFiles
-from carrel.files.resolve import RootMissing
+from carrel.files import FileStore
 from carrel.findings import Finding
-from carrel.records.database import find_link
+from carrel.home import Home
+from carrel.home.address import is_address, parse_address
+from carrel.home.local import absolute, open_home
 from carrel.settings import AgentSettings, Settings
 from carrel.tokens import describe_model
 from carrel.workspace.detect import DEFAULT_LAYOUT, detect_layout
 from carrel.workspace.layout import Layout, load_layout
 from carrel.workspace.manifest import MANIFEST_FILE, MANIFEST_LIMIT, Manifest, parse_manifest
 
-STATE_FOLDER = ".carrel"
 DEFAULT_AGENT = "main"
 _SETTINGS_LIMIT = 1024 * 1024
 
@@ -57,61 +55,25 @@ class UnreadableSettings(Unavailable):
     code = "unreadable_settings"
 
 
-class Places(Struct, frozen=True, kw_only=True):
-    """Where a workspace's own cache and state are kept.
-
-    In a workspace that its owner trusts they live inside it, and `inside` is its directory; elsewhere reading
-    leaves no trace in it.
-    """
-
-    cache: Path
-    state: Path
-    namespaces: Path
-    inside: Path | None = None
-
-    @property
-    def records(self) -> Path:
-        """The file of the records."""
-        return self.state / "records.db"
-
-    def claim(self) -> None:
-        """Keep what Carrel is about to put into a workspace out of git; a failure shows when it is put."""
-        if self.inside is None or os.path.lexists(self.inside / STATE_FOLDER / ".gitignore"):
-            return
-        with suppress(CarrelError, OSError):
-            self.refuse_links(self.inside / STATE_FOLDER / ".gitignore")
-            LocalFiles(self.inside).write(f"{STATE_FOLDER}/.gitignore", b"*\n", expect=None)
-
-    def refuse_links(self, path: Path) -> None:
-        """Make sure that nobody laid a link on the way to a file of ours."""
-        if self.inside is not None and (odd := find_link(self.inside, path)):
-            raise LinkOutside(odd)
-
-
 class Opened(Struct, frozen=True, kw_only=True):
-    """A directory and what its own files and its user's say of it."""
+    """A workspace and what its own files and its user's say of it."""
 
-    root: Path
+    home: Home
     files: FileStore
     config: Config
     manifest: Manifest | None
     noticed: tuple[Finding, ...]
     lower: FileStore | None = None
-    """What is read where this directory has nothing."""
+    """What is read where this workspace has nothing."""
     environ: Mapping[str, str] = {}
     """Where keys of providers are."""
 
-    @property
-    def places(self) -> Places:
-        """Where its cache and state are."""
-        return find_places(self.root, self.config)
-
     def moved_to(self, folder: str | None) -> "Opened":
-        """Return the same settings over the directory that an agent has for itself, if it has one."""
+        """Return the same settings over the home that an agent has for itself, if it has one."""
         if not folder:
             return self
-        root = absolute(self.root / folder)
-        return replace(self, root=root, files=self.over(open_files(root)))
+        home = self.home.moved_to(folder)
+        return replace(self, home=home, files=self.over(home.files))
 
     def over(self, upper: FileStore) -> FileStore:
         """Return a store with the lower layer, if there is one, read as settings and layout say."""
@@ -120,32 +82,33 @@ class Opened(Struct, frozen=True, kw_only=True):
         return _layered(upper, self.lower, settings.overlay.fallthrough or layout.fallthrough)
 
 
-def open_directory(
+def open_workspace(
     path: str | os.PathLike[str],
     *,
     environ: Mapping[str, str],
     layout: str | None = None,
     lower: str | os.PathLike[str] | None = None,
 ) -> Opened:
-    """Read what a directory says of itself; nothing in it is executed or written.
+    """Read what a workspace says of itself; nothing in it is executed or written.
 
-    With a `lower` directory, what is absent here is read from there.
+    With a `lower` one, what is absent here is read from there.
     """
-    root = absolute(path)
-    below = open_files(absolute(lower)) if lower is not None else None
-    files = _layered(open_files(root), below, "absent")
+    home = find_home(path, environ)
+    below = find_home(lower, environ).files if lower is not None else None
+    files = _layered(home.files, below, "absent")
     manifest, noticed = read_manifest(files)
     config = load_config(
-        root,
+        home.approvals,
         read_settings(files),
         environ=environ,
         directories=user_directories(environ),
+        clock=home.clock,
         manifest=(MANIFEST_FILE, manifest.settings()) if manifest else None,
         flags={"layout": layout},
-        detect_layout=lambda: detect_layout(files, str(root)),
+        detect_layout=lambda: detect_layout(files, home.location),
     )
     opened = Opened(
-        root=root,
+        home=home.owned(known=config.known),
         files=files,
         config=config,
         manifest=manifest,
@@ -153,7 +116,19 @@ def open_directory(
         lower=below,
         environ=environ,
     )
-    return replace(opened, files=opened.over(open_files(root)))
+    return replace(opened, files=opened.over(home.files))
+
+
+def find_home(path: str | os.PathLike[str], environ: Mapping[str, str]) -> Home:
+    """Return where a workspace lives: in a directory, or where its address says."""
+    directories = user_directories(environ)
+    if not is_address(path):
+        return open_home(absolute(path), directories)
+    from carrel.config.remote import find_remote  # noqa: PLC0415 - few workspaces are in a database
+    from carrel.home.postgres import open_remote  # noqa: PLC0415 - as above
+
+    plainyaml.remember_in(None)  # nothing of what is there is kept on this machine
+    return open_remote(parse_address(os.fspath(path)), find_remote(environ, directories))
 
 
 def _layered(upper: FileStore, lower: FileStore | None, fallthrough: Literal["absent", "empty"]) -> FileStore:
@@ -162,24 +137,6 @@ def _layered(upper: FileStore, lower: FileStore | None, fallthrough: Literal["ab
     from carrel.files.overlay import OverlayFiles  # noqa: PLC0415 - few workspaces have two layers
 
     return OverlayFiles(upper, lower, fallthrough=fallthrough)
-
-
-def absolute(path: str | os.PathLike[str]) -> Path:
-    """Return a path from the root of the file system, its links as the user wrote them."""
-    try:
-        return Path(os.path.abspath(path))  # noqa: PTH100 - pathlib has no way to take `..` away and no more
-    except FileNotFoundError:
-        raise RootMissing(os.fspath(path)) from None
-
-
-def open_files(root: Path) -> LocalFiles:
-    """Return the files below a directory."""
-    try:
-        return LocalFiles(root)
-    except RuntimeError:  # pathlib's word for links that lead round in a circle
-        raise Unreadable(str(root), "link_loop") from None
-    except ValueError:  # a character that no path can have
-        raise RootMissing(str(root)) from None
 
 
 def read_settings(files: FileStore) -> str | None:
@@ -263,19 +220,6 @@ def find_workspace(start: Path | None = None) -> Path:
             return folder
     hidden = start / ".agentscope" / "workspace"
     return hidden if os.path.isdir(hidden) else start  # noqa: PTH112 - as above
-
-
-def find_places(root: Path, config: Config) -> Places:
-    """Return where a workspace's cache and state are: inside it only where its owner trusts it."""
-    data = config.directories.data
-    namespaces = data / "namespaces"
-    if config.known:
-        own = root / STATE_FOLDER
-        return Places(cache=own / "cache", state=own / "state", namespaces=namespaces, inside=root)
-    key = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
-    return Places(
-        cache=config.directories.cache / key, state=data / "workspaces" / key, namespaces=namespaces
-    )
 
 
 def time_zone(name: str) -> tzinfo:

@@ -61,12 +61,12 @@ _memory: list[str] = []
 _MOST_REMEMBERED = 1_000
 
 
-def remember_in(folder: str | os.PathLike[str]) -> None:
-    """Keep what texts say in a folder, from now on in this process, as Python keeps its bytecode.
+def remember_in(folder: str | os.PathLike[str] | None) -> None:
+    """Keep what texts say in a folder, or nowhere, from now on in this process, as Python keeps its bytecode.
 
     Importing a YAML parser costs more than everything else a short command does; equal text is equal data.
     """
-    _memory[:] = [os.fspath(folder)]
+    _memory[:] = [] if folder is None else [os.fspath(folder)]
 
 
 def load(text: str, *, limit: int = LIMIT, source: str = "") -> object:

@@ -47,7 +47,7 @@ def with_recall(
             return replace(inputs, noticed=found.findings)
         known = _known(shelf, inputs, [each.entry.message_id for each in shown])
         # A prompt calls it by its title; of what is in it, nothing is repeated.
-        known = replace(known, parts=known.parts | {searching.namespace})
+        known = replace(known, parts=known.parts | searching.namespaces)
     except CarrelError as error:
         finding = Finding(code=error.code, message=f"Nothing is recalled: {error.message}", hint=error.hint)
         return replace(inputs, noticed=(finding,))
@@ -65,6 +65,8 @@ def _asks_for_something(text: str) -> bool:
 
 def _known(shelf: Shelf, inputs: Inputs, shown: Sequence[str]) -> Known:
     """Return what the call has without recall; `shown` are the ids of messages that are in it."""
+    summaries = tuple(each for each in inputs.history if each.role == "system")
+    inputs = replace(inputs, history=summaries)  # of the rest it is known which they are
     now = shelf.assembler.assemble(inputs)
     return known_from(now, inputs.session, shown, sent=_frozen(shelf, inputs) or now)
 

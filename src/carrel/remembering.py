@@ -290,7 +290,7 @@ class Memory:
     def _history(self) -> History | None:
         """The workspace's own repository, where its owner wants one."""
         git = self._shelf.agent.workspace_git
-        if not git.enabled:
+        if not git.enabled or self._shelf.root is None:
             return None
         return GitHistory(
             self._shelf.root,

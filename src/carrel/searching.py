@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from carrel.context.select import find_identity
 from carrel.errors import CarrelError, UsageError
 from carrel.files import show
+from carrel.files.glimpse import glimpse
 from carrel.findings import Finding
 from carrel.index import MODES, Found, Hit, Index, Pointers, Progress, Query, Status, Stop, SyncReport
-from carrel.index.embed import Embedder, EmbedderChoice, open_embedder
+from carrel.index.embed import Embedder, EmbedderChoice
 from carrel.index.embed.screened import ScreenedEmbedder
-from carrel.index.embedded import EmbeddedIndex
 from carrel.index.fuse.profiles import detect
 from carrel.memory.procedures import TIER as PROCEDURE
 from carrel.memory.procedures import weights_of
-from carrel.opening import Places, time_zone
+from carrel.opening import time_zone
 from carrel.runtime.beside import Beside
 from carrel.runtime.leads import Leads
 from carrel.runtime.library import Lengths, Library, file_of, place_of
@@ -29,7 +29,7 @@ from carrel.settings import AgentSettings
 from carrel.shelf import Shelf
 from carrel.workspace.document import Reading
 from carrel.workspace.ignore import IGNORE_FILE, find_rules
-from carrel.workspace.namespace import Namespace, namespace_of
+from carrel.workspace.namespace import Namespace, namespace_of, switched_on
 from carrel.workspace.scope import Scope, privacy_of
 
 FRESH = 5.0
@@ -70,12 +70,10 @@ class Searching:
         self,
         shelf: Shelf,
         *,
-        places: Places,
         environ: Mapping[str, str],
         sessions: Callable[[], Sequence[Sessions]],
     ) -> None:
         self._shelf = shelf
-        self._places = places
         self._environ = environ
         self._sessions = sessions
         self._noticed: tuple[Finding, ...] = ()
@@ -83,15 +81,14 @@ class Searching:
         self._lengths: Lengths = {}
         self._graph = Leads()
         self._fresh_until = 0.0
+        self._is_large: bool | None = None
         self._said: set[str] = set()
         self._beside = Beside(self._catch_up, "carrel-index", patience=CLOSING)
 
     @cached_property
     def index(self) -> Index:
-        """The index, in the cache of the workspace."""
-        self._places.claim()
-        folder = self._places.cache / "index"
-        return EmbeddedIndex(folder, embedder=self._embedder(), inside=self._places.inside)
+        """The index, where the workspace lives."""
+        return self._shelf.home.index(self._embedder())
 
     def _library(self, enough: Mapping[str, int] | None = None) -> Library:
         """Return all that can be searched, by what is private and what is ignored now."""
@@ -99,7 +96,7 @@ class Searching:
         reading = shelf.assembler.ground.documents.reading()
         names = self._names(reading)
         return Library(
-            files=shelf.files,
+            files=glimpse(shelf.files),
             layout=shelf.layout,
             view=shelf.eyes(Scope.SHARED),
             ignored=find_rules(reading),
@@ -113,18 +110,25 @@ class Searching:
         )
 
     def _learnt(self) -> dict[str, str]:
-        """Return the namespaces of agents that have a memory, and whose each is; a profile's is nobody's."""
+        """Return the namespaces that are read here, and whose each is.
+
+        One of a profile is nobody's own, nor is one that everyone reads.
+        """
         agents = {agent.id: agent for agent in (*self._shelf.config.settings.agents, self._shelf.agent)}
         found = (self._namespace(agent) for agent in agents.values() if agent.memory_enabled)
-        return {each.path: each.agent for each in found}
+        return {each.path: each.agent for each in found} | dict.fromkeys(self._read_by_all(), "")
+
+    def _read_by_all(self) -> list[str]:
+        return [each.path for each in switched_on(self._shelf.assembler.ground.namespaces.reading())]
 
     def _namespace(self, agent: AgentSettings) -> Namespace:
         return namespace_of(agent, agent.id, self._shelf.assembler.ground.location)
 
     @property
-    def namespace(self) -> str:
-        """The path by which what the agent learnt elsewhere is found."""
-        return place_of(self._namespace(self._shelf.agent).path)
+    def namespaces(self) -> set[str]:
+        """The paths by which what the agent reads of other places is found."""
+        own = self._namespace(self._shelf.agent).path
+        return {place_of(path) for path in (own, *self._read_by_all())}
 
     def _names(self, reading: Reading) -> dict[str, str]:
         """Return what each agent is called where it speaks: as configured, else as its identity says.
@@ -212,7 +216,7 @@ class Searching:
         shelf = self._shelf
         today = shelf.config.clock.now().astimezone(time_zone(shelf.config.settings.time_zone)).date()
         return self._graph.find(
-            shelf.files, shelf.layout.home, query.text, today, lambda entry: not library.ignored(entry.path)
+            library.files, shelf.layout.home, query.text, today, lambda entry: not library.ignored(entry.path)
         )
 
     def _settled(self, query: Query) -> Query:
@@ -221,7 +225,7 @@ class Searching:
             raise UnknownMode(query.mode)
         paths = {path: _spelled(path) for path in query.within.paths}
         has_root = any(given and not path for given, path in paths.items())
-        others = {place_of(path) for path in self._learnt()} - {self.namespace}
+        others = {place_of(path) for path in self._learnt()} - self.namespaces
         within = replace(
             query.within,
             paths=() if has_root else tuple(paths.values()),
@@ -274,8 +278,9 @@ class Searching:
                 index.sync(self._library(), only=said, stop=stop)
 
     def _looked_over(self, report: SyncReport) -> SyncReport:
-        is_large = self.index.status().places > LARGE
-        self._fresh_until = monotonic() + FRESH if is_large else 0.0
+        if self._is_large is None or report.changed or report.gone:
+            self._is_large = self.index.status().places > LARGE
+        self._fresh_until = monotonic() + FRESH if self._is_large else 0.0
         blocked = self._screened.blocked if self._screened else 0
         return replace(report, findings=(*report.findings, _kept_back(blocked))) if blocked else report
 
@@ -301,9 +306,8 @@ class Searching:
             base_url=given.embedder_url or "",
             key_variable=given.embedder_key_variable or "",
         )
-        cache = self._places.cache / "embeddings.db"
         try:
-            opened = open_embedder(choice, environ=self._environ, cache=cache, inside=self._places.inside)
+            opened = self._shelf.home.embedder(choice, self._environ)
         except CarrelError as error:
             self._noticed = (Finding(code=error.code, message=error.message, hint=error.hint),)
             return None

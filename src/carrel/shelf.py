@@ -1,10 +1,10 @@
 """A workspace's files and what is read from them, as far as a listener may see: the half without sessions."""
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -16,14 +16,11 @@ from carrel.context.build import Ground
 from carrel.context.report import Report
 from carrel.errors import Unavailable
 from carrel.files import Content, Entry, FileStore, Unreadable, walk
-from carrel.files.disk import typed_failures
 from carrel.files.ephemeral import EphemeralFiles
-from carrel.files.local import LocalFiles
 from carrel.files.paths import BadPath, clean
 from carrel.findings import Finding
 from carrel.opening import Opened, settle_layout
 from carrel.records import Records
-from carrel.records.sqlite import SqliteRecords
 from carrel.runtime import edit, explorer, roster
 from carrel.runtime.health import visible_to
 from carrel.runtime.preview import PREVIEW_BYTES, Preview
@@ -49,19 +46,28 @@ OWNER = "owner"
 class Shelf(ABC):
     """The files of an opened workspace, with the eyes of one listener or another.
 
-    Opening executes nothing and writes nothing into the directory.
+    Opening executes nothing and writes nothing into it.
     """
 
     def __init__(self, opened: Opened, agent: AgentSettings, *, base: Opened | None = None) -> None:
         self._base = opened if base is None else base
-        """The directory before the agent's own was taken instead."""
-        self.root = opened.root
+        """The workspace before the agent's own was taken instead."""
+        self.home = opened.home
         self.files = opened.files
         self.config = opened.config
         self.agent = agent
         self.manifest = opened.manifest
-        self._places = opened.places
         self._noticed = opened.noticed
+
+    @property
+    def root(self) -> Path | None:
+        """The directory, where it lives in one."""
+        return self.home.root
+
+    @property
+    def location(self) -> str:
+        """What the workspace is called for good: its directory, or its address."""
+        return self.home.location
 
     @abstractmethod
     def report(self, *, scope: str = Scope.MAIN) -> Report:
@@ -88,8 +94,7 @@ class Shelf(ABC):
     @cached_property
     def records(self) -> Records:
         """The small truths beside the files."""
-        self._places.claim()
-        return SqliteRecords(self._places.records, inside=self._places.inside)
+        return self.home.records()
 
     @property
     def model_name(self) -> str | None:
@@ -112,10 +117,7 @@ class Shelf(ABC):
     @cached_property
     def counts(self) -> TokenCounts:
         """Token counts for this agent's model."""
-        model = describe_model(self.model_name)
-        self._places.claim()
-        path = self._places.cache / "tokens.db"
-        return TokenCounts(Vocabulary(model.vocabulary), path, inside=self._places.inside)
+        return self.home.counts(Vocabulary(describe_model(self.model_name).vocabulary))
 
     @cached_property
     def assembler(self) -> Assembler:
@@ -128,7 +130,7 @@ class Shelf(ABC):
                 documents=Documents(self.files),
                 namespaces=Documents(self.find_namespaces()),
                 counts=self.counts,
-                location=str(self.root),
+                location=self.location,
                 os_name=self.config.os_name,
                 title=self.manifest.squad_name if self.manifest else "",
                 findings=(*self._noticed, *self.config.findings),
@@ -215,7 +217,7 @@ class Shelf(ABC):
     def discard(self, path: str, *, scope: str = Scope.MAIN) -> edit.Discarded:
         """Remove a file, keeping it in the workspace's trash."""
         now, view = self.config.clock.now(), self.eyes(scope)
-        return edit.discard(self.files, path, trash=self._trash, now=now, view=view)
+        return edit.discard(self.files, path, trash=self.home.trash, now=now, view=view)
 
     def read_agents(self, *, scope: str = Scope.MAIN) -> str | None:
         """Return AGENTS.md."""
@@ -284,32 +286,25 @@ class Shelf(ABC):
 
     def find_namespaces(self) -> FileStore:
         """Return the store of namespaces to read from; none exist before the first is written."""
-        folder = self._places.namespaces
-        return LocalFiles(folder) if folder.is_dir() else EphemeralFiles()
+        return self.home.find_namespaces() or EphemeralFiles()
 
     def open_namespaces(self) -> FileStore:
         """Return the store of namespaces to write to, made where it is missing."""
-        folder = self._places.namespaces
-        if not folder.is_dir():
-            with typed_failures(str(folder)):
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            vars(self).pop("assembler", None)  # it was told that there is nothing
-        return LocalFiles(folder)
+        if (known := self.home.find_namespaces()) is not None:
+            return known
+        made = self.home.open_namespaces()
+        vars(self).pop("assembler", None)  # it was told that there is nothing
+        return made
 
     def _privacy(self) -> Privacy:
         return privacy_of(self.layout, self._reading())
-
-    def _trash(self) -> edit.Trash:
-        self._places.claim()
-        self._places.refuse_links(self._places.state / "trash" / "any")
-        return edit.open_trash(self._places.state)
 
     def eyes(self, scope: str) -> View:
         """Return how a listener sees the files, whatever the context has of them."""
         return look(self._privacy(), scope=parse_scope(scope))
 
     def _has_records(self) -> bool:
-        return os.path.lexists(self._places.records)
+        return self.home.has_records()
 
     def _remembered(self, detected: str | None) -> str | None:
         """Return the layout of earlier, else keep the detected one: a new file must not change its kind."""

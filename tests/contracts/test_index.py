@@ -12,14 +12,18 @@ from carrel.errors import Unavailable
 from carrel.index import Filter, Index, Pointer, Pointers, Query, Text, Unsearched
 from carrel.index.embedded import EmbeddedIndex
 from carrel.index.literal.needles import BadPattern
+from carrel.index.postgres import PostgresIndex
+from carrel.postgres import Tenant
 from carrel.testing import HashingEmbedder, PlainIndex
 
-INDEXES: dict[str, Callable[[Path], Index]] = {
-    "embedded-memory": lambda _: EmbeddedIndex(None),
-    "embedded-folder": lambda root: EmbeddedIndex(root / "index"),
-    "embedded-vectors": lambda root: EmbeddedIndex(root / "index", embedder=HashingEmbedder()),
-    "embedded-memory-vectors": lambda _: EmbeddedIndex(None, embedder=HashingEmbedder()),
-    "plain": lambda _: PlainIndex(),
+INDEXES: dict[str, Callable[[Path, Callable[[], Tenant]], Index]] = {
+    "embedded-memory": lambda _, __: EmbeddedIndex(None),
+    "embedded-folder": lambda root, _: EmbeddedIndex(root / "index"),
+    "embedded-vectors": lambda root, _: EmbeddedIndex(root / "index", embedder=HashingEmbedder()),
+    "embedded-memory-vectors": lambda _, __: EmbeddedIndex(None, embedder=HashingEmbedder()),
+    "plain": lambda _, __: PlainIndex(),
+    "postgres": lambda _, tenant: PostgresIndex(tenant(), "studio"),
+    "postgres-vectors": lambda _, tenant: PostgresIndex(tenant(), "studio", embedder=HashingEmbedder()),
 }
 MODES = ("hybrid", "lexical", "vector", "literal", "regex")
 HOSTILE = [
@@ -30,7 +34,7 @@ HOSTILE = [
 
 @pytest.fixture(params=sorted(INDEXES))
 def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
-    opened = INDEXES[request.param](tmp_path)
+    opened = INDEXES[request.param](tmp_path, lambda: request.getfixturevalue("tenant"))
     yield opened
     opened.close()
 

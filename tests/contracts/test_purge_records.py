@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from carrel.records import Records
+from carrel.records.postgres import PostgresRecords
 from carrel.records.recalls import RecallEvent
 
 NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
@@ -62,6 +63,15 @@ def test_any_text_can_be_looked_for(records: Records, text: str) -> None:
     assert records.queue.purge([text]) == 1
 
 
+def test_a_text_is_found_beside_one_that_is_not_unicode(records: Records) -> None:
+    beside = {"task": "Café 🐙 \udcff"}
+    put(records, "1", **beside)
+    end(records, "ok")
+    records.keep_assembly("kate", "s1", "main", assembly=beside, frozen=beside)
+    assert records.queue.purge(["Café 🐙"]) == 1
+    assert records.forget(["Café 🐙"]) == 2
+
+
 def test_nothing_is_lost_where_the_file_is_written_anew(records: Records) -> None:
     put(records, "kept", task="Look.")
     event = RecallEvent(
@@ -70,7 +80,7 @@ def test_nothing_is_lost_where_the_file_is_written_anew(records: Records) -> Non
     )  # fmt: skip
     records.recalls.add([event])
     records.recalls.forget([TEXT])
-    assert records.scrub()
-    assert records.scrub()
+    asks = "VACUUM FULL" if isinstance(records, PostgresRecords) else ""  # a server's disk is its owner's
+    assert all(asks in told and bool(told) == bool(asks) for told in (records.scrub(), records.scrub()))
     assert [job.key for job in records.queue.jobs()] == ["kept"]
     assert records.recalls.count("kate", NOW - LEASE) == 0

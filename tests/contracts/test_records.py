@@ -79,6 +79,15 @@ def test_the_first_to_freeze_a_session_wins_and_the_last_assembly_is_kept(record
     assert records.last_assembly("kate", "s1") == {"text": "second"}
 
 
+def test_what_is_frozen_and_what_was_sent_are_read_together(records: Records) -> None:
+    assert records.kept("kate", "s1", "main") == (None, None)
+    keep(records)
+    assert records.kept("kate", "s1", "main") == ({"1": "as it was"}, {"text": "sent"})
+    assert records.kept("kate", "s1", "shared") == (None, {"text": "sent"})
+    records.thaw("kate", "s1")
+    assert records.kept("kate", "s1", "main") == (None, {"text": "sent"})
+
+
 def test_a_change_of_scope_replaces_what_is_frozen(records: Records) -> None:
     keep(records, scope="main", frozen="for the owner")
     assert records.frozen("kate", "s1", "shared") is None

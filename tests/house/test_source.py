@@ -43,7 +43,9 @@ BANNED_MODULES = {
     "service",
     "core",
 }
-HEAVY = ("numpy", "pygit2", "pydantic", "asyncio", "fastapi", "starlette", "tantivy", "splintr")
+HEAVY = (
+    "numpy", "pygit2", "pydantic", "asyncio", "fastapi", "starlette", "tantivy", "splintr", "psycopg", "obstore",
+)  # fmt: skip
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
 
 

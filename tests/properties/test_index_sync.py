@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.stubs.indexed import Shelf
 
 from carrel.index.embedded.catalog import Catalog
-from carrel.index.embedded.sync import take_in
+from carrel.index.sync import take_in
 
 LINES = st.lists(st.sampled_from(["- a", "- b", "- c", "# H", "## I", "text", ""]), max_size=12)
 

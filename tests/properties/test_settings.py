@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carrel.config import UserDirectories, flatten, is_trusted, load_config, trust
+from carrel.config import UserDirectories, flatten, is_trusted, load_config, local_approvals, trust
 from carrel.errors import CarrelError
 from carrel.plainyaml import load
 from carrel.settings import camel, leaves
@@ -99,7 +99,7 @@ def test_the_strongest_source_that_gives_a_value_wins(zones) -> None:
         if "user" in zones:
             (Path(home) / "config.yaml").write_text(f"time_zone: {zones['user']}")
         config = load_config(
-            Path(home),
+            local_approvals(Path(home), directories),
             f"timeZone: {zones['workspace']}" if "workspace" in zones else None,
             environ={"CARREL_TZ": zones.get("environment", "")},
             flags={"time_zone": zones.get("flag")},
@@ -117,10 +117,11 @@ def test_the_strongest_source_that_gives_a_value_wins(zones) -> None:
 def test_trust_survives_every_ordinary_edit(data) -> None:
     with tempfile.TemporaryDirectory() as home:
         directories = UserDirectories(config=Path(home), cache=Path(home), data=Path(home))
-        trust(Path(home), "model: gpt-4o\n", directories)
+        approvals = local_approvals(Path(home), directories)
+        trust(approvals, "model: gpt-4o\n")
         edited = json.dumps(data | {"model": "gpt-4o"}, ensure_ascii=False)
-        assert is_trusted(Path(home), edited, directories)
-        assert not is_trusted(Path(home), json.dumps({"model": "other"}), directories)
+        assert is_trusted(approvals, edited)
+        assert not is_trusted(approvals, json.dumps({"model": "other"}))
 
 
 @given(st.text(max_size=200) | st.text("[]{}:,-?&*!|>'\"%@# \n\tab0", max_size=400))

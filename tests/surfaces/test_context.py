@@ -290,6 +290,30 @@ def test_an_unknown_model_is_reported_with_the_window_assumed(cli, sample):
     assert "unknown_model" in {w["code"] for w in document["warnings"]}
 
 
+def test_another_model_is_counted_in_its_own_vocabulary_and_fitted_to_its_own_window(cli, sample):
+    prose = "# Soul\n\n" + "El señor Núñez habló de la reunión. " * 40
+    sample.put({"carrel.yaml": "model: {name: gpt-4o, contextWindow: 20000}\n", "SOUL.md": prose})
+    models = ("gpt-4o", "gpt-4", "mystery-9")
+    (own, other, unknown), standing = (
+        [report(cli, sample, "--model", model) for model in models],
+        report(cli, sample),
+    )
+    assert standing == own  # the settings' own model keeps the settings' window
+    assert [each["model"] for each in (own, other, unknown)] == [*models]
+    assert [each["tokens"]["window"] for each in (own, other)] == [20_000, 8_192]
+    souls = [next(s for s in each["sections"] if s["name"] == "SOUL.md") for each in (own, other)]
+    assert souls[0]["sha256"] == souls[1]["sha256"]
+    assert souls[0]["tokens"] < souls[1]["tokens"]  # an older vocabulary needs more for Spanish
+    assert unknown["tokens"]["method"] == "estimate"
+    assert "unknown_model" in {w["code"] for w in unknown["warnings"]}
+
+
+def test_a_call_is_prepared_for_the_model_of_the_settings_alone(cli, sample):
+    refused = cli("-C", sample, "context", "show", "--session", "s1", "--prepare", "--model", "gpt-4")
+    assert refused.code == 2
+    assert "leave out --model" in refused.warnings
+
+
 def test_more_than_the_window_is_said_plainly(cli, sample):
     sample.put({"carrel.yaml": "model: {contextWindow: 5}\n"})
     outcome = cli("-C", sample, "context", "report")

@@ -1,6 +1,8 @@
 """Exit codes and errors: 0 ok, 1 unavailable, 2 usage, 3 not found, 4 check failed, 5 conflict, 6 refused."""
 
 import json
+import os
+import subprocess
 
 import pytest
 
@@ -138,3 +140,23 @@ def test_interrupting_ends_with_130_and_no_traceback(cli, sample, monkeypatch):
     outcome = cli("-C", sample, "health")
     assert outcome.code == 130
     assert b"Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("words", [("health", "--json"), ("no-such-command", "--json"), ("health",)])
+def test_an_error_that_nobody_reads_leaves_no_traceback(process, tmp_path, words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [process.script, "-C", tmp_path / "nowhere", *words],
+            env=process.environment({}),
+            stdin=subprocess.DEVNULL,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode != 0
+    assert b"Traceback" not in done.stderr

@@ -216,3 +216,14 @@ def test_the_name_of_a_workspace_cannot_write_to_the_terminal(cli, tmp_path, ver
     assert outcome.code == 0
     assert "\x1b" not in outcome.text + outcome.warnings
     assert "\u202e" not in outcome.text + outcome.warnings
+
+
+def test_a_log_that_cannot_be_read_is_told(cli, sample):
+    log = sample / "agents/kate/sessions/s1.log.jsonl"
+    log.parent.mkdir(parents=True)
+    with log.open("wb") as file:
+        file.truncate(1 << 40)
+    told = cli("-C", sample, "health", "--json").document["findings"]
+    assert [each["path"] for each in told if each["code"] == "unreadable"] == [
+        "agents/kate/sessions/s1.log.jsonl"
+    ]

@@ -106,3 +106,44 @@ def test_a_file_of_the_workspace_is_never_taken_for_one(cli, desk):
     desk.put({"namespace:/x.md": "Mooring rules.", "memory/namespace:x.md": "Mooring fees."})
     paths = {hit["path"] for hit in search(cli, desk, "mooring")}
     assert {"namespace:/x.md", "memory/namespace:x.md"} < paths
+
+
+def get(cli, desk, path, agent, scope="main"):
+    asked = json.dumps({"path": path, "line": 1})
+    return cli(
+        "-C",
+        desk,
+        "--agent",
+        agent,
+        "--scope",
+        scope,
+        "tools",
+        "call",
+        "memory_get",
+        "--args",
+        asked,
+        "--json",
+    )
+
+
+def test_the_model_opens_a_hit_of_its_own_and_nobody_else_does(cli, desk):
+    (hit,) = search(cli, desk, "mooring mast", "--tier", "profile")
+    told = get(cli, desk, hit["path"], "kate").document
+    assert told["text"].splitlines()[hit["line"] - 1].endswith(FACT)
+    assert "workspace:" not in told["text"]
+    for agent, scope in (("milo", "main"), ("kate", "shared"), ("milo", "shared")):
+        assert FACT not in get(cli, desk, hit["path"], agent, scope).text
+
+
+def test_one_that_is_switched_on_is_found_by_every_agent_of_the_owner(cli, desk, namespace):
+    place = f"namespace://{namespace.name}"
+    assert cli("-C", desk, "--agent", "kate", "namespaces", "enable", namespace.stem).code == 0
+    assert [hit["path"] for hit in search(cli, desk, "mooring", agent="milo")] == [place]
+    assert FACT in get(cli, desk, place, "milo").text
+    assert search(cli, desk, "mooring", "--scope", "shared", agent="milo") == []
+    with Workspace.open(desk, agent="milo", environ=dict(os.environ)) as milo:
+        assembly = milo.prepare("s1", "What do zeppelins need, a mooring mast?")
+    assert assembly.to_text().count(FACT) == 1  # it is in the prompt, and not recalled once more
+    assert cli("-C", desk, "--agent", "kate", "namespaces", "disable", namespace.stem).code == 0
+    assert search(cli, desk, "mooring", agent="milo") == []
+    assert search(cli, desk, "mooring")

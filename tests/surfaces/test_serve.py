@@ -6,12 +6,9 @@ import re
 import signal
 import socket
 import stat
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from http.client import HTTPConnection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,76 +16,13 @@ import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 from tests.stubs.clients import call, talk
+from tests.stubs.serving import PATIENCE, Server, reachable, serving, until
 
 from carrel import Workspace
 
-PATIENCE = 60.0
 
-
-class Server:
-    """A running server: asked over HTTP, stopped by a signal."""
-
-    def __init__(self, process: "subprocess.Popen[bytes]", line: dict[str, Any]):
-        self.process = process
-        self.port = int(line["url"].rpartition(":")[2])
-        self.link = line["link"]
-        self.token_file = Path(line["token_file"])
-        self.token = self.token_file.read_text()
-
-    def ask(self, method: str, path: str, body: Any = None, *, token: str | None = None) -> tuple[int, Any]:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        headers = {"Authorization": f"Bearer {self.token if token is None else token}"}
-        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        connection.request(method, path, data, headers)
-        answer = connection.getresponse()
-        told = answer.read()
-        connection.close()
-        is_json = answer.getheader("content-type", "").startswith("application/json")
-        return answer.status, json.loads(told) if is_json else told
-
-    def told(self, method: str, path: str, body: Any = None) -> Any:
-        status, told = self.ask(method, f"/api/v1/w/default{path}", body)
-        assert status in (200, 201), told
-        return told
-
-    def stop(self, number: int = signal.SIGTERM) -> tuple[int, bytes]:
-        self.process.send_signal(number)
-        _, err = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, err
-
-
-@contextmanager
-def running(home: Path, *words: str) -> Iterator[Server]:
-    environ = {**os.environ, "CARREL_HOME": str(home)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "carrel", "serve", *words, "--port", "0", "--json"],
-        env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        assert first, process.communicate()[1].decode()
-        server = Server(process, json.loads(first))
-        until(lambda: reachable(server))
-        yield server
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-
-
-def reachable(server: Server) -> bool:
-    try:
-        return server.ask("GET", "/healthz")[0] == 200
-    except OSError:
-        return False
-
-
-def until(happens: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not happens():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
+def running(home: Path, *words: str) -> AbstractContextManager[Server]:
+    return serving({**os.environ, "CARREL_HOME": str(home)}, *words)
 
 
 @pytest.fixture
@@ -116,7 +50,7 @@ def test_a_whole_turn_is_held_over_http_as_the_guide_shows(tmp_path: Path, desk:
 def test_the_token_is_its_owners_alone_and_stays_the_same(tmp_path: Path, desk: Path) -> None:
     with running(tmp_path / "home", str(desk)) as server:
         assert stat.S_IMODE(server.token_file.stat().st_mode) == 0o600
-        assert server.link.endswith(f"/login?token={server.token}")
+        assert server.line["link"].endswith(f"/login?token={server.token}")
         assert server.ask("GET", "/api/v1/workspaces", token="")[0] == 401
         first = server.token
         server.stop()
@@ -235,49 +169,42 @@ def test_an_mcp_client_is_served_as_its_key_says(tmp_path: Path, desk: Path) -> 
         server.stop()
 
 
-def test_a_request_that_never_becomes_whole_is_not_waited_for(tmp_path: Path, desk: Path) -> None:
-    with running(tmp_path / "home", str(desk)) as server:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as slow:
-            slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127")
-            assert slow.recv(1) == b""  # closed by the server
-        server.stop()
-
-
-@pytest.mark.parametrize(
-    ("first", "more"),
-    [
-        (b"GET /healthz HTTP/1.1\r\nHost: 127", b"0"),
-        (b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n", b"x"),
-    ],
+DRIPS = (
+    (b"GET /healthz HTTP/1.1\r\nHost: 127", b""),
+    (b"GET /healthz HTTP/1.1\r\nHost: 127", b"0"),
+    (b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n", b"x"),
 )
-def test_dripping_keeps_no_connection_open(tmp_path: Path, desk: Path, first: bytes, more: bytes) -> None:
-    with running(tmp_path / "home", str(desk)) as server:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as slow:
-            slow.sendall(first)
-            slow.settimeout(0.2)
-            end, is_closed = time.monotonic() + PATIENCE, False
-            while not is_closed:
-                assert time.monotonic() < end
+"""How a request begins that never becomes whole, and what is sent of it every now and then."""
+GARBAGE = (b"\0" * 100_000, b"GET / HTTP/9.9\r\n\r\n", b"X" * 200_000, b"\r\n" * 50_000)
+
+
+def is_hung_up_on(server: Server, first: bytes, more: bytes) -> bool:
+    """Tell whether the server closes a connection on which this is sent."""
+    end = time.monotonic() + PATIENCE
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as wire:
+        try:
+            wire.sendall(first)
+            wire.settimeout(0.2)
+            while time.monotonic() < end:
                 with suppress(TimeoutError):
-                    try:
-                        slow.sendall(more)
-                        is_closed = slow.recv(4_096) == b""
-                    except (ConnectionResetError, BrokenPipeError):
-                        is_closed = True
-        server.stop()
+                    wire.sendall(more)
+                    if wire.recv(4_096) == b"":
+                        return True
+        except OSError:
+            return True
+    return False
 
 
-def test_garbage_on_the_wire_hurts_nobody_else(tmp_path: Path, desk: Path) -> None:
-    with running(tmp_path / "home", str(desk)) as server:
-        for garbage in (b"\0" * 100_000, b"GET / HTTP/9.9\r\n\r\n", b"X" * 200_000, b"\r\n" * 50_000):
-            with (
-                suppress(OSError),
-                socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as wire,
-            ):
-                wire.sendall(garbage)
-                while wire.recv(4_096):
-                    pass
+def test_requests_that_never_become_whole_and_garbage_are_hung_up_on_and_hurt_nobody_else(
+    tmp_path: Path, desk: Path
+) -> None:
+    sent = [*DRIPS, *((garbage, b"") for garbage in GARBAGE)]
+    with running(tmp_path / "home", str(desk)) as server, ThreadPoolExecutor(len(sent)) as clients:
+        closed = [clients.submit(is_hung_up_on, server, *each) for each in sent]
+        while not all(each.done() for each in closed):
             assert reachable(server)
+            time.sleep(0.2)
+        assert [each.result() for each in closed] == [True] * len(sent)
         server.stop()
 
 

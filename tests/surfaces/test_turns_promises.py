@@ -4,8 +4,8 @@ Each time: a typed outcome that can be seen, a log that is whole, and a conversa
 """
 
 import asyncio
+import io
 import json
-import subprocess
 
 import pytest
 from tests.stubs import anthropic, openai
@@ -523,27 +523,33 @@ def test_a_spending_cap_stops_summaries_first_and_says_so(house, kind):
 # The same from the command line
 
 
-def chat(process, house, *words, said=QUESTION, **env):
-    """`carrel chat` as a process of its own; what it is told comes through a pipe."""
-    done = subprocess.run(
-        [process.script, "-C", house.desk, "chat", "--session", "s1", *words],
-        input=f"{said}\n".encode(),
-        env=process.environment({"STUB_KEY": KEY, **env}),
-        cwd=process.cwd,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    assert b"Traceback" not in done.stderr
-    return done
+class Piped(io.TextIOWrapper):
+    """Standard input that is a pipe with something in it."""
+
+    def __init__(self, said):
+        super().__init__(io.BytesIO(said.encode()), "utf-8")
+
+
+@pytest.fixture
+def chat(cli, house, monkeypatch):
+    """`carrel chat`; what it is told comes through a pipe."""
+
+    def run(*words, said=QUESTION):
+        monkeypatch.setattr("sys.stdin", Piped(f"{said}\n"))
+        done = cli("-C", house.desk, "chat", "--session", "s1", *words)
+        assert "Traceback" not in done.warnings
+        return done
+
+    cli.set(STUB_KEY=KEY)
+    return run
 
 
 def told(done):
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.out.splitlines()]
 
 
 @pytest.mark.parametrize("trouble", ["garbage", "disconnect", "limited", "too long", "key"])
-def test_a_command_ends_with_a_typed_error_and_can_be_gone_on_with(process, house, kind, trouble):
+def test_a_command_ends_with_a_typed_error_and_can_be_gone_on_with(chat, house, kind, trouble):
     answer, code, status = {
         "garbage": (GARBAGE[0], "reply_garbled", 1),
         "disconnect": (kind.answers.text("Half.", DISCONNECT), "reply_broken_off", 1),
@@ -552,53 +558,53 @@ def test_a_command_ends_with_a_typed_error_and_can_be_gone_on_with(process, hous
         "key": (kind.answers.UNAUTHORIZED, "key_refused", 1),
     }[trouble]
     with kind.stub(answer) as stub:
-        done = chat(process, house.settle(kind, stub), "--json")
+        house.settle(kind, stub)
+        done = chat("--json")
         error = told(done)[-1]["error"]
-        assert (error["code"], done.returncode) == (code, status)
+        assert (error["code"], done.code) == (code, status)
         assert error["hint"]
-        assert KEY not in done.stdout.decode() + done.stderr.decode()
+        assert KEY not in done.text + done.warnings
         assert house.said()[0] == ("user", QUESTION)
         stub.then(kind.text("Here again."))
-        ended = told(chat(process, house, "--json", said="And now?"))[-1]
+        ended = told(chat("--json", said="And now?"))[-1]
     assert (ended["event"], ended["text"]) == ("ended", "Here again.")
     assert_whole(house.lines())
 
 
-def test_a_command_without_its_key_says_one_line_and_records_nothing(process, house, kind):
+def test_a_command_without_its_key_says_one_line_and_records_nothing(chat, house, kind):
     variable = f"{kind.name.partition(':')[0].upper()}_API_KEY"
-    done = chat(process, house, "--model", kind.name, **{variable: None})
-    said, hint = done.stderr.decode().splitlines()
-    assert done.returncode == 2
+    done = chat("--model", kind.name)
+    said, hint = done.warnings.splitlines()
+    assert done.code == 2
     assert said.startswith("error[key_missing]: ")
     assert variable in said
     assert variable in hint
     assert not (house.desk / "agents").exists()
 
 
-def test_a_command_with_an_unknown_model_records_nothing(process, house, kind):
-    done = chat(process, house, "--model", f"{kind.name.partition(':')[0]}-9000", "--json")
-    assert (done.returncode, told(done)[-1]["error"]["code"]) == (2, "unknown_model")
+def test_a_command_with_an_unknown_model_records_nothing(chat, house, kind):
+    done = chat("--model", f"{kind.name.partition(':')[0]}-9000", "--json")
+    assert (done.code, told(done)[-1]["error"]["code"]) == (2, "unknown_model")
     assert not (house.desk / "agents").exists()
 
 
-def test_a_model_of_a_server_in_the_users_own_settings_answers_a_command(process, house, kind):
+def test_a_model_of_a_server_in_the_users_own_settings_answers_a_command(chat, house, kind):
     with kind.stub(kind.text("From your server.")) as stub:
-        own = process.home / "config/config.yaml"
+        own = house.home / "config/config.yaml"
         own.parent.mkdir(parents=True)
         own.write_text(f"model:\n  base_url: {stub.url}\n  key_variable: STUB_KEY\n")
-        ended = told(chat(process, house, "--json", "--model", kind.name))[-1]
+        ended = told(chat("--json", "--model", kind.name))[-1]
         sent = stub.asked[0].headers
     assert ended["text"] == "From your server."
     assert KEY in (sent.get("authorization", "") + sent.get("x-api-key", ""))
 
 
-def test_a_cap_on_spending_ends_a_command_and_says_when_it_resets(process, house, kind):
+def test_a_cap_on_spending_ends_a_command_and_says_when_it_resets(chat, house, kind):
     with kind.stub(kind.text("Dear me.", read=9_000)) as stub:
-        done = chat(
-            process, house.settle(kind, stub, "spending:\n  per_day: 0.02\n"), "--json", said="One.\nTwo."
-        )
+        house.settle(kind, stub, "spending:\n  per_day: 0.02\n")
+        done = chat("--json", said="One.\nTwo.")
         assert len(stub.asked) == 1
     error = told(done)[-1]["error"]
-    assert (error["code"], done.returncode) == ("spending_cap", 6)
+    assert (error["code"], done.code) == ("spending_cap", 6)
     assert "2026-04-25 00:00 UTC" in error["message"]
     assert house.said() == [("user", "One."), ("assistant", "Dear me.")]

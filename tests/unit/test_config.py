@@ -22,6 +22,7 @@ from carrel.config import (
     effective,
     is_trusted,
     load_config,
+    local_approvals,
     trust,
     user_directories,
 )
@@ -60,7 +61,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def loaded(root: Path, text: str | None, home: UserDirectories, **sources) -> Config:
-    return load_config(root, text, **({"environ": {}, "directories": home} | sources))
+    return load_config(local_approvals(root, home), text, **({"environ": {}, "directories": home} | sources))
 
 
 def user_file(home: UserDirectories, text: str) -> Path:
@@ -237,7 +238,7 @@ def test_a_strangers_model_alone_is_no_warning(root, home) -> None:
 
 
 def test_after_trust_the_sensitive_settings_count(root, home) -> None:
-    trust(root, HOSTILE, home)
+    trust(local_approvals(root, home), HOSTILE)
     config = loaded(root, HOSTILE, home)
     assert config.trusted
     assert config.findings == ()
@@ -245,33 +246,35 @@ def test_after_trust_the_sensitive_settings_count(root, home) -> None:
 
 
 def test_an_ordinary_edit_keeps_trust_and_a_sensitive_one_ends_it(root, home) -> None:
-    trust(root, HOSTILE, home)
-    assert is_trusted(root, HOSTILE.replace("Kate", "Katherine") + "time_zone: Asia/Tokyo\n", home)
+    trust(local_approvals(root, home), HOSTILE)
+    assert is_trusted(
+        local_approvals(root, home), HOSTILE.replace("Kate", "Katherine") + "time_zone: Asia/Tokyo\n"
+    )
     changed = loaded(root, HOSTILE.replace("/home/luis", "/home/ana"), home)
     assert (changed.trusted, changed.known) == (False, True)
     assert "changed since" in changed.findings[0].message
     assert changed.settings.agents[0].workspace is None
-    assert not is_trusted(root, HOSTILE.replace("id: kate", "id: ana"), home)
+    assert not is_trusted(local_approvals(root, home), HOSTILE.replace("id: kate", "id: ana"))
 
 
 def test_a_workspace_without_settings_can_be_trusted_and_loses_it_to_a_sensitive_one(root, home) -> None:
-    trust(root, None, home)
-    assert is_trusted(root, None, home)
-    assert is_trusted(root, "user: {name: Luis}", home)
-    assert not is_trusted(root, HOSTILE, home)
+    trust(local_approvals(root, home), None)
+    assert is_trusted(local_approvals(root, home), None)
+    assert is_trusted(local_approvals(root, home), "user: {name: Luis}")
+    assert not is_trusted(local_approvals(root, home), HOSTILE)
 
 
 def test_trust_belongs_to_the_real_path(root, home, tmp_path) -> None:
     link = tmp_path / "link"
     link.symlink_to(root)
-    trust(link, None, home)
-    assert is_trusted(root, None, home)
-    assert not is_trusted(tmp_path, None, home)
+    trust(local_approvals(link, home), None)
+    assert is_trusted(local_approvals(root, home), None)
+    assert not is_trusted(local_approvals(tmp_path, home), None)
 
 
 def test_trust_can_be_taken_back(root, home) -> None:
-    trust(root, None, home)
-    distrust(root, home)
+    trust(local_approvals(root, home), None)
+    distrust(local_approvals(root, home))
     assert not loaded(root, None, home).known
 
 
@@ -286,8 +289,8 @@ def test_the_users_own_files_environment_and_flags_need_no_trust(root, home) -> 
 def test_only_the_owner_can_read_or_write_the_trust_file(root, home) -> None:
     before = os.umask(0)
     try:
-        trust(root, None, home)
-        trust(root, "model: x", home)
+        trust(local_approvals(root, home), None)
+        trust(local_approvals(root, home), "model: x")
     finally:
         os.umask(before)
     assert (home.data / "trust.json").stat().st_mode & 0o777 == 0o600
@@ -300,13 +303,13 @@ DAMAGED = [b"{", b"[]", b"\xff", b'{"version":1}', b'{"version":1,"workspaces":{
 
 @pytest.mark.parametrize("content", DAMAGED)
 def test_a_damaged_trust_file_trusts_nobody_and_is_kept_aside(root, home, content) -> None:
-    trust(root, HOSTILE, home)
+    trust(local_approvals(root, home), HOSTILE)
     path = home.data / "trust.json"
     path.write_bytes(content)
     config = loaded(root, HOSTILE, home)
     assert not config.trusted
     assert codes(config) == ["corrupt_trust_file", "untrusted_setting"]
-    trust(root, HOSTILE, home)
+    trust(local_approvals(root, home), HOSTILE)
     assert loaded(root, HOSTILE, home).trusted
     (aside,) = [other for other in home.data.iterdir() if other != path]
     assert aside.read_bytes() == content
@@ -318,7 +321,7 @@ def test_a_trust_file_of_a_newer_carrel_is_never_rewritten(root, home) -> None:
     (home.data / "trust.json").write_bytes(newer)
     assert codes(loaded(root, None, home)) == ["newer_trust_file"]
     with pytest.raises(NewerTrustFile):
-        trust(root, None, home)
+        trust(local_approvals(root, home), None)
     assert (home.data / "trust.json").read_bytes() == newer
 
 
@@ -326,14 +329,14 @@ def test_an_unreadable_trust_file_is_a_finding_on_reading_and_an_error_on_writin
     (home.data / "trust.json").mkdir(parents=True)
     assert codes(loaded(root, None, home)) == ["unreadable_trust_file"]
     with pytest.raises(CarrelError):
-        trust(root, None, home)
+        trust(local_approvals(root, home), None)
 
 
 def test_of_many_who_trust_at_once_nobody_is_forgotten(tmp_path, home) -> None:
     roots = [tmp_path / f"w{number}" for number in range(8)]
     with ThreadPoolExecutor(len(roots)) as pool:
-        list(pool.map(lambda root: trust(root, None, home), roots))
-    assert all(is_trusted(root, None, home) for root in roots)
+        list(pool.map(lambda root: trust(local_approvals(root, home), None), roots))
+    assert all(is_trusted(local_approvals(root, home), None) for root in roots)
 
 
 def test_carrel_home_holds_all_directories(tmp_path) -> None:

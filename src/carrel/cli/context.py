@@ -30,11 +30,13 @@ FORMATS = {"openai": to_openai, "responses": to_responses, "anthropic": to_anthr
 
 _session = click.option("--session", metavar="ID", help="The conversation; else none.")
 _query = click.option("--query", metavar="TEXT", help="The user's message.")
+_model = click.option("--model", metavar="NAME", help="As it would be for another model than the settings'.")
 
 
 @context.command()
 @_session
 @_query
+@_model
 @click.option(
     "--format",
     "form",
@@ -45,7 +47,9 @@ _query = click.option("--query", metavar="TEXT", help="The user's message.")
 )
 @click.option("--prepare", is_flag=True, help="Not only show: freeze the session and remember this call.")
 @shared_options
-def show(shared: Shared, session: str | None, query: str | None, form: str, *, prepare: bool) -> None:
+def show(
+    shared: Shared, session: str | None, query: str | None, model: str | None, form: str, *, prepare: bool
+) -> None:
     r"""Print exactly what the model would read.
 
     As text with a line for each role; with --json or another format as one JSON document with the report.
@@ -56,7 +60,15 @@ def show(shared: Shared, session: str | None, query: str | None, form: str, *, p
       carrel context show --query "Where were we?" --format anthropic
       carrel context show --session s1 --prepare --json
     """
-    assembly = _assemble(shared, session, query, for_real=prepare)
+    if not prepare:
+        assembly = _assemble(shared, session, query, model)
+    elif session is None:
+        raise click.UsageError("--prepare needs a --session to remember.")
+    elif model is not None:
+        raise click.UsageError("--prepare is for the model of the settings: leave out --model.")
+    else:
+        with shared.open() as workspace:
+            assembly = workspace.prepare(session, query, shared.scope)
     if form in FORMATS:
         _document(assembly, "request", FORMATS[form](assembly))
     elif shared.as_json or form == "messages":
@@ -69,18 +81,22 @@ def show(shared: Shared, session: str | None, query: str | None, form: str, *, p
 @context.command()
 @_session
 @_query
+@_model
 @click.option("--oneline", is_flag=True, help="One line, for a status bar.")
 @shared_options
-def report(shared: Shared, session: str | None, query: str | None, *, oneline: bool) -> None:
+def report(
+    shared: Shared, session: str | None, query: str | None, model: str | None, *, oneline: bool
+) -> None:
     r"""Show how full the window is, with what, and what was cut, left out or hidden.
 
     \b
     Examples:
       carrel context report
       carrel context report --oneline
+      carrel context report --model gpt-4.1
       carrel --scope shared context report --json
     """
-    account = _assemble(shared, session, query, for_real=False).report
+    account = _assemble(shared, session, query, model).report
     if shared.as_json:
         output.document(account.to_json())
         return
@@ -175,10 +191,6 @@ def _document(assembly: Assembly, name: str, content: object) -> None:
     output.document({"schema_version": SCHEMA_VERSION, name: content, "report": report})
 
 
-def _assemble(shared: Shared, session: str | None, query: str | None, *, for_real: bool) -> Assembly:
+def _assemble(shared: Shared, session: str | None, query: str | None, model: str | None) -> Assembly:
     with shared.open() as workspace:
-        if for_real:
-            if session is None:
-                raise click.UsageError("--prepare needs a --session to remember.")
-            return workspace.prepare(session, query, shared.scope)
-        return workspace.assemble(session, query, shared.scope)
+        return workspace.assemble(session, query, shared.scope, model=model)

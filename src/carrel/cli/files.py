@@ -73,7 +73,7 @@ def tree(shared: Shared, path: str, depth: int | None, *, everything: bool) -> N
         if shared.as_json:
             _stream(_json_lines(steps, totals))
         else:
-            _stream(_drawn(steps, totals, path or workspace.root.name))
+            _stream(_drawn(steps, totals, path or workspace.location.rpartition("/")[2]))
 
 
 @files.command()

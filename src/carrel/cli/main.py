@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -38,6 +39,11 @@ _COMMANDS = {
     "hook": ("carrel.cli.hook", "Answer a coding agent's hook."),
     "integrate": ("carrel.cli.integrate", "Plug Carrel into a coding agent, and take it out again."),
     "keys": ("carrel.cli.keys", "Make, list and revoke keys for the server."),
+    "export": ("carrel.cli.export", "Give away a workspace: as a ZIP, JSON, Markdown or a page of HTML."),
+    "backup": ("carrel.cli.backup", "Keep a workspace safe in one file, and bring it back."),
+    "import": ("carrel.cli.import_", "Bring in another workspace, other programs' memory, or an export."),
+    "migrate": ("carrel.cli.migrate", "Move a workspace into a database, or out of it."),
+    "database": ("carrel.cli.database", "Look after the database that workspaces live in."),
     "health": ("carrel.cli.workspace", "Look a workspace over."),
     "config": ("carrel.cli.config", "Show, describe and check settings."),
     "demo": ("carrel.cli.demo", "See Carrel at work on a sample workspace."),
@@ -57,7 +63,8 @@ class _Lazy(click.Group):
         del ctx
         if cmd_name not in _COMMANDS:
             return None
-        return getattr(import_module(_COMMANDS[cmd_name][0]), cmd_name)
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        return getattr(import_module(_COMMANDS[cmd_name][0]), name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without loading them."""
@@ -97,7 +104,10 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return 130
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback reaches a user
-        return _report(error, as_json="--json" in arguments)
+        with suppress(output.ReaderGone):
+            return _report(error, as_json="--json" in arguments)
+        output.give_up()
+        return 1
     return ended if isinstance(ended, int) else 0  # a check that did not pass ends with a code
 
 

@@ -9,6 +9,7 @@ import click
 from msgspec import Struct
 
 from carrel.app import Workspace, find_workspace
+from carrel.home.address import is_address
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -24,9 +25,11 @@ class Shared(Struct):
     as_json: bool = False
 
     @property
-    def root(self) -> Path:
-        """The directory meant: the one named, else the workspace around the current directory."""
-        return Path(self.directory) if self.directory is not None else find_workspace()
+    def root(self) -> str | Path:
+        """The workspace meant: the one named, else the one around the current directory."""
+        if self.directory is None:
+            return find_workspace()
+        return self.directory if is_address(self.directory) else Path(self.directory)
 
     def open(self, *, team: bool = False) -> Workspace:
         """Open the workspace that the options name; as a `team`, an agent may be named and need not be."""
@@ -35,7 +38,12 @@ class Shared(Struct):
 
 
 _OPTIONS = (
-    click.option("-C", "directory", metavar="DIR", help="The workspace; else the one you are in."),
+    click.option(
+        "-C",
+        "directory",
+        metavar="DIR",
+        help="The workspace, also pg://TENANT/NAME; else the one you are in.",
+    ),
     click.option("--lower", metavar="DIR", help="A read-only layer below the workspace."),
     click.option("--agent", metavar="ID", help="The agent, where there are several."),
     click.option("--scope", metavar="main|shared", help="Who is listening. [default: main]"),

@@ -8,6 +8,7 @@ import click
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
 from carrel.errors import Unavailable
+from carrel.home.address import is_address
 
 PORT = 8420
 
@@ -45,12 +46,14 @@ def serve(  # noqa: PLR0917 - each is an option
     r"""Serve workspaces over HTTP, and do meanwhile what waits in their queues.
 
     Prints one line with a link that lets your browser in; its token also works as a bearer token. On any
-    other address than this machine's own it speaks TLS, or stands behind a proxy that does.
+    other address than this machine's own it speaks TLS, or stands behind a proxy that does. Any number of
+    servers may serve one pg:// address; CARREL_TOKEN gives them all one token.
 
     \b
     Examples:
       carrel serve
       carrel serve one-agent another-agent --port 9000
+      carrel serve pg://acme/studio
       carrel serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --allow-host agents.example
     """
     try:
@@ -62,10 +65,11 @@ def serve(  # noqa: PLR0917 - each is an option
     directories = tuple(more) or (str(shared.root),)
     for directory in directories:
         _look_at(shared, directory)
-    path = token.token_path(os.environ)
+    is_kept = not all(map(is_address, directories))
+    own_token, path = token.find_token(os.environ, keep=is_kept)
     options = server.Options(
-        directories=tuple(os.path.abspath(each) for each in directories),  # noqa: PTH100 - links are kept
-        token=token.read_or_make(path),
+        directories=tuple(map(_named, directories)),
+        token=own_token,
         host=host,
         port=port,
         workers=workers,
@@ -78,10 +82,14 @@ def serve(  # noqa: PLR0917 - each is an option
         address = _address(host, taken.getsockname()[1], is_secret=bool(certificate))
         link = f"{address}/login?{urlencode({'token': options.token})}"
         if shared.as_json:
-            output.document({"url": address, "link": link, "token_file": str(path)})
+            output.document({"url": address, "link": link, "token_file": str(path or "")})
         else:
             output.line(f"Carrel is at {link}")
         server.serve(options, taken)
+
+
+def _named(directory: str) -> str:
+    return directory if is_address(directory) else os.path.abspath(directory)  # noqa: PTH100 - links are kept
 
 
 def _look_at(shared: Shared, directory: str) -> None:

@@ -5,11 +5,9 @@ settings count only after `trust`.
 """
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import reduce
-from pathlib import Path
 from typing import Any, cast
 
 from msgspec import Struct
@@ -20,14 +18,16 @@ from carrel.clock import Clock, FixedClock, SystemClock
 from carrel.config.directories import UserDirectories, user_directories
 from carrel.config.trust import (
     WORKSPACE_FILE,
+    Approvals,
     distrust,
     is_sensitive,
     is_trusted,
+    local_approvals,
     look_up,
     trust,
     without_sensitive,
 )
-from carrel.errors import Unavailable
+from carrel.config.userfile import UnreadableConfig, read_user_file, without_remote
 from carrel.findings import Finding
 from carrel.settings import Given, Key, Settings, leaves, specs
 from carrel.settings.about import BadSetting
@@ -36,6 +36,7 @@ from carrel.settings.parse import build, parse
 __all__ = [
     "DETECTED",
     "WORKSPACE_FILE",
+    "Approvals",
     "Config",
     "UnreadableConfig",
     "UserDirectories",
@@ -45,6 +46,7 @@ __all__ = [
     "is_sensitive",
     "is_trusted",
     "load_config",
+    "local_approvals",
     "read_clock",
     "trust",
     "user_directories",
@@ -57,20 +59,9 @@ DETECTED = "detected"
 FIRST_YEAR, LAST_YEAR = 1000, 9000
 """Days before and after a moment, in any zone, must still be days of the calendar."""
 
+_MACHINE = SystemClock()
 Source = tuple[str, Given]
 Filled = tuple[object, str]
-
-
-class UnreadableConfig(Unavailable):
-    """The user's own settings file exists and cannot be read."""
-
-    code = "unreadable_config"
-
-    def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(
-            f"{path} cannot be read: {problem}.",
-            hint="Put a regular file there, or move it away; CARREL_HOME says where to look.",
-        )
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -91,21 +82,22 @@ class Config(Struct, frozen=True, kw_only=True):
 
 
 def load_config(
-    root: Path,
+    approvals: Approvals,
     workspace_text: str | None,
     *,
     environ: Mapping[str, str],
     directories: UserDirectories,
+    clock: Clock = _MACHINE,
     manifest: Source | None = None,
     flags: Mapping[str, object] | None = None,
     detect_layout: Callable[[], str | None] = lambda: None,
 ) -> Config:
-    """Merge every source into the settings in force.
+    """Merge every source into the settings in force; `approvals` say whether the workspace's own may count.
 
     `workspace_text` is the text of the workspace's carrel.yaml, None when there is none: only the file layer
-    opens it. `manifest` is what a squad's own file says, weaker than carrel.yaml and no more trusted. `flags`
-    maps keys such as `model.name` to values, None meaning not given. `detect_layout` is asked when nobody
-    names the layout.
+    opens it. `clock` tells the time there unless CARREL_NOW does. `manifest` is what a squad's own file says,
+    weaker than carrel.yaml and no more trusted. `flags` maps keys such as `model.name` to values, None
+    meaning not given. `detect_layout` is asked when nobody names the layout.
     """
     outer = [*_from_environment(environ), *_from_flags(flags or {})]
     inner = _from_files(workspace_text, directories, outer, detect_layout)
@@ -113,7 +105,7 @@ def load_config(
     if manifest is not None:
         inner.insert(len(inner) - (WORKSPACE_FILE in dict(inner)), manifest)
         own = dict((manifest,)) | own
-    trusted, known, findings = look_up(root, _merged(own.values()), directories)
+    trusted, known, findings = look_up(approvals, _merged(own.values()))
     merged: Given = {}
     origins: dict[Key, str] = {}
     for origin, given in [*inner, *outer]:
@@ -127,7 +119,7 @@ def load_config(
         findings=findings,
         trusted=trusted,
         known=known,
-        clock=read_clock(environ),
+        clock=read_clock(environ, clock),
         os_name=environ.get("CARREL_OS") or os.uname().sysname,
         directories=directories,
     )
@@ -148,9 +140,10 @@ def _from_files(
 ) -> list[Source]:
     """Read both files under one layout: the strongest source that names it decides, else what is detected."""
     path = directories.config / "config.yaml"
-    texts = {f"user file {path}": _read_user_file(path), WORKSPACE_FILE: workspace_text}
+    texts = {f"user file {path}": read_user_file(path), WORKSPACE_FILE: workspace_text}
     given = {origin: text for origin, text in texts.items() if text is not None}
     loaded = {origin: plainyaml.load(text, source=origin) for origin, text in given.items()}
+    loaded = {at: data if at == WORKSPACE_FILE else without_remote(data) for at, data in loaded.items()}
     tables = [cast("dict[str, object]", data) for data in loaded.values() if isinstance(data, dict)]
     named = [data.get("layout") for data in tables] + [given.get(("layout",)) for _, given in outer]
     layout = next((name for name in reversed(named) if isinstance(name, str)), None)
@@ -169,25 +162,6 @@ def _parsed(data: object, text: str, layout: str | None, origin: str) -> Given:
     except BadSetting:
         _, lines = plainyaml.load_with_lines(text, source=origin)
         return parse(data, layout=layout, source=origin, lines=lines)
-
-
-def _read_user_file(path: Path) -> str | None:
-    try:
-        # Not blocking, so that a pipe is not waited for.
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise UnreadableConfig(path, "it is not a regular file")
-            content = file.read(plainyaml.LIMIT * 4 + 1)  # a character has at most four bytes
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise UnreadableConfig(path, error.strerror or str(error)) from error
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise plainyaml.BadYaml("not UTF-8", line=line, source=f"user file {path}") from error
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[Source]:
@@ -210,11 +184,11 @@ def _nested(names: Key, value: object) -> object:
     return reduce(lambda inner, name: {name: inner}, reversed(names), plain)
 
 
-def read_clock(environ: Mapping[str, str]) -> Clock:
-    """Stand still at CARREL_NOW if it is given; a time without a zone is UTC."""
+def read_clock(environ: Mapping[str, str], clock: Clock = _MACHINE) -> Clock:
+    """Stand still at CARREL_NOW if it is given, else return this clock; a time without a zone is UTC."""
     text = environ.get("CARREL_NOW", "")
     if not text:
-        return SystemClock()
+        return clock
     try:
         moment = datetime.fromisoformat(text)
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

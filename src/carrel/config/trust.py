@@ -1,4 +1,4 @@
-"""Whom the user trusts: `trust.json` maps a workspace's real path to a hash of its sensitive settings.
+"""Whom the user trusts: `trust.json` maps a workspace's name to a hash of its sensitive settings.
 
 An ordinary edit of carrel.yaml keeps the trust; a new or changed sensitive setting ends it until it is given
 again.
@@ -6,15 +6,16 @@ again.
 
 import hashlib
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from msgspec import json
+from msgspec import Struct, json
 
 from carrel.config.directories import UserDirectories
 from carrel.errors import CarrelError, Conflict
-from carrel.files import Stale
+from carrel.files import FileStore, Stale
 from carrel.files.disk import typed_failures
 from carrel.files.local import LocalFiles
 from carrel.files.resolve import RootMissing
@@ -34,21 +35,46 @@ class NewerTrustFile(Conflict):
 
     code = "newer_trust_file"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         super().__init__(f"{path} has a newer format.", hint="Update Carrel, then trust the workspace again.")
 
 
-def trust(
-    root: Path, workspace_text: str | None, directories: UserDirectories, *, manifest: Given | None = None
-) -> None:
+class Approvals(Struct, frozen=True, kw_only=True):
+    """Where it stands whether a workspace is trusted: never in the workspace itself.
+
+    `name` is what it is called there, `shown` what a person calls it, and `place` what they call the file.
+    """
+
+    name: str
+    shown: str
+    open: Callable[[], FileStore]
+    file: str
+    place: str
+    prepare: Callable[[], object] = lambda: None
+    """Makes what the store needs before it is written to."""
+
+
+def local_approvals(root: Path, directories: UserDirectories) -> Approvals:
+    """Return the user's own list, in which a directory stands by its real path."""
+    return Approvals(
+        name=_name(root),
+        shown=str(root),
+        open=lambda: LocalFiles(directories.data),
+        file=TRUST_FILE,
+        place=str(directories.data / TRUST_FILE),
+        prepare=lambda: _make(directories.data / TRUST_FILE),
+    )
+
+
+def trust(approvals: Approvals, workspace_text: str | None, *, manifest: Given | None = None) -> None:
     """Approve a workspace with the sensitive settings its own files have now; durable when this returns."""
     given = (manifest or {}) | _parsed(workspace_text)
-    _record(root, directories, _digest(_sensitive(given)))
+    _record(approvals, _digest(_sensitive(given)))
 
 
-def distrust(root: Path, directories: UserDirectories) -> None:
+def distrust(approvals: Approvals) -> None:
     """Take an approval back."""
-    _record(root, directories, None)
+    _record(approvals, None)
 
 
 def is_sensitive(workspace_text: str | None, *, manifest: Given | None = None) -> bool:
@@ -56,9 +82,9 @@ def is_sensitive(workspace_text: str | None, *, manifest: Given | None = None) -
     return bool(_sensitive((manifest or {}) | _parsed(workspace_text)))
 
 
-def is_trusted(root: Path, workspace_text: str | None, directories: UserDirectories) -> bool:
+def is_trusted(approvals: Approvals, workspace_text: str | None) -> bool:
     """Tell whether the owner approved this workspace with exactly these sensitive settings."""
-    return look_up(root, _parsed(workspace_text), directories)[0]
+    return look_up(approvals, _parsed(workspace_text))[0]
 
 
 def _parsed(workspace_text: str | None) -> Given:
@@ -80,18 +106,18 @@ def _digest(sensitive: Given) -> str:
     return hashlib.sha256(json.encode(sorted(sensitive.items()))).hexdigest()
 
 
-def look_up(root: Path, given: Given, directories: UserDirectories) -> tuple[bool, bool, tuple[Finding, ...]]:
+def look_up(approvals: Approvals, given: Given) -> tuple[bool, bool, tuple[Finding, ...]]:
     """Tell whether the workspace is trusted as it is, whether it ever was, and what a person should know."""
-    recorded, findings = _recorded(directories.data)
-    approved = recorded.get(_name(root))
+    recorded, findings = _recorded(approvals)
+    approved = recorded.get(approvals.name)
     sensitive = _sensitive(given)
     trusted = approved is not None and approved == _digest(sensitive)
     if sensitive and not trusted:
-        findings += (_untrusted(root, sensitive, changed=approved is not None),)
+        findings += (_untrusted(approvals.shown, sensitive, changed=approved is not None),)
     return trusted, approved is not None, findings
 
 
-def _untrusted(root: Path, sensitive: Given, *, changed: bool) -> Finding:
+def _untrusted(shown: str, sensitive: Given, *, changed: bool) -> Finding:
     from shlex import quote  # noqa: PLC0415
 
     ignored = [".".join(key) for key in sensitive if not spec_at(key).about.counts]
@@ -104,7 +130,7 @@ def _untrusted(root: Path, sensitive: Given, *, changed: bool) -> Finding:
         severity="warning" if ignored else "info",
         path=WORKSPACE_FILE,
         message=f"{since}; {'; '.join(parts)}",
-        hint=f"Read its settings, then: carrel trust {quote(str(root))}",
+        hint=f"Read its settings, then: carrel trust {quote(shown)}",
     )
 
 
@@ -113,27 +139,27 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def _recorded(data: Path) -> tuple[dict[str, str], tuple[Finding, ...]]:
+def _recorded(approvals: Approvals) -> tuple[dict[str, str], tuple[Finding, ...]]:
     """Read whom the user trusts; a file that cannot be read or understood trusts nobody, and says so."""
+    place = approvals.place
     try:
-        content = LocalFiles(data).read(TRUST_FILE)
+        content = approvals.open().read(approvals.file)
     except RootMissing:
         return {}, ()
     except CarrelError as error:
-        return {}, (_damaged("unreadable_trust_file", data, error.message),)
+        return {}, (_damaged("unreadable_trust_file", place, error.message),)
     recorded, version = _understood(content.data if content else b"")
     if version > VERSION:
-        return {}, (_damaged(NewerTrustFile.code, data, "it was written by a newer Carrel"),)
+        return {}, (_damaged(NewerTrustFile.code, place, "it was written by a newer Carrel"),)
     if recorded is None:
-        return {}, (_damaged("corrupt_trust_file", data, "it is damaged"),)
+        return {}, (_damaged("corrupt_trust_file", place, "it is damaged"),)
     return recorded, ()
 
 
-def _damaged(code: str, data: Path, why: str) -> Finding:
-    path = data / TRUST_FILE
-    message = f"no workspace is trusted, because {path} cannot be used: {why}"
+def _damaged(code: str, place: str, why: str) -> Finding:
+    message = f"no workspace is trusted, because {place} cannot be used: {why}"
     return Finding(
-        code=code, message=message, path=str(path), hint="Trust your workspaces again: carrel trust DIR"
+        code=code, message=message, path=place, hint="Trust your workspaces again: carrel trust DIR"
     )
 
 
@@ -151,16 +177,13 @@ def _understood(raw: bytes) -> tuple[dict[str, str] | None, int]:
     return (recorded if sound else None), version if type(version) is int else 0
 
 
-def _record(root: Path, directories: UserDirectories, digest: str | None) -> None:
+def _record(approvals: Approvals, digest: str | None) -> None:
     """Compare and swap until nobody else wrote in between, so that two at once both last."""
-    path = directories.data / TRUST_FILE
-    with typed_failures(str(path)), suppress(FileExistsError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    store = LocalFiles(directories.data)
+    approvals.prepare()
+    store = approvals.open()
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            _swap(store, path, _name(root), digest)
+            _swap(store, approvals, digest)
         except Stale:
             if attempt == _ATTEMPTS:
                 raise
@@ -168,20 +191,28 @@ def _record(root: Path, directories: UserDirectories, digest: str | None) -> Non
             return
 
 
+def _make(path: Path) -> None:
+    """Make an empty list, for its owner's eyes only."""
+    with typed_failures(str(path)), suppress(FileExistsError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
 def _name(root: Path) -> str:
     """Return the real path as text, also where its bytes are not."""
     return os.fsencode(os.path.realpath(root)).decode("utf-8", "backslashreplace")
 
 
-def _swap(store: LocalFiles, path: Path, root: str, digest: str | None) -> None:
-    content = store.read(TRUST_FILE)
+def _swap(store: FileStore, approvals: Approvals, digest: str | None) -> None:
+    file = approvals.file
+    content = store.read(file)
     recorded, version = _understood(content.data if content else b"")
     if version > VERSION:
-        raise NewerTrustFile(path)
+        raise NewerTrustFile(approvals.place)
     if recorded is None and content:
         with suppress(Stale):  # kept aside already
-            store.write(f"{TRUST_FILE}.damaged-{content.digest[:12]}", content.data, expect=None)
-    others = {other: value for other, value in (recorded or {}).items() if other != root}
-    workspaces = others | ({root: digest} if digest else {})
+            store.write(f"{file}.damaged-{content.digest[:12]}", content.data, expect=None)
+    others = {other: value for other, value in (recorded or {}).items() if other != approvals.name}
+    workspaces = others | ({approvals.name: digest} if digest else {})
     data = json.encode({"version": VERSION, "workspaces": workspaces}, order="sorted")
-    store.write(TRUST_FILE, data + b"\n", expect=content.digest if content else None)
+    store.write(file, data + b"\n", expect=content.digest if content else None)

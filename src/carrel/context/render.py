@@ -26,6 +26,8 @@ def attribute(text: str) -> str:
     """Write a text inside quotes: no character of it can end the attribute or the line."""
     text = printable_surrogates(text)
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    if text.isprintable():  # as most are, and no control character is
+        return text
     return "".join(f"&#{ord(c)};" if is_control(c) else c for c in text)
 
 

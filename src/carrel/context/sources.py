@@ -13,6 +13,7 @@ from carrel.context.template import parse_template
 from carrel.files import Entry
 from carrel.files.paths import BadPath, clean
 from carrel.workspace.layout import Part
+from carrel.workspace.namespace import switched_on
 from carrel.workspace.scope import Scope
 from carrel.workspace.skills import find_skills, nothing_hidden
 from carrel.workspace.tiers import day_of, standing_of
@@ -139,9 +140,7 @@ def _experience(selection: Selection, part: Part) -> Iterator[Section]:
 
 def _namespaces(selection: Selection, part: Part) -> Iterator[Section]:
     """Yield the namespaces that are switched on for everyone, by title; the agent's own is not repeated."""
-    paths = [e.path for e in selection.namespaces.list("") if e.path != selection.namespace.path]
-    documents = selection.namespaces.documents([path for path in paths if path.endswith(".md")])
-    enabled = [d for d in documents if d is not None and d.meta.extra.get("enabled") is True]
+    enabled = [d for d in switched_on(selection.namespaces) if d.path != selection.namespace.path]
     titled = [(str(d.meta.extra.get("title") or d.path), d) for d in enabled]
     for title, document in sorted(titled, key=lambda pair: (pair[0], pair[1].path)):
         section = document_section(selection, part, document.path, document, is_private=True)

@@ -15,7 +15,7 @@ from carrel.conversing.summariser import Summariser
 from carrel.conversing.sweeping import Sweeping
 from carrel.findings import Finding
 from carrel.memory.flush import PRIORITY
-from carrel.opening import Opened, Places, pick_agent
+from carrel.opening import Opened, pick_agent
 from carrel.records import Payload
 from carrel.records.queue import Job
 from carrel.remembering import Memory
@@ -57,7 +57,6 @@ class Conversations:
         shelf: Shelf,
         callbacks: Callbacks,
         *,
-        places: Places,
         base: Opened,
         inputs: Callable[[str | None, str | None, str], Inputs],
         reopen: Reopen,
@@ -66,7 +65,6 @@ class Conversations:
     ) -> None:
         self._shelf = shelf
         self._callbacks = callbacks
-        self._places = places
         self._base = base
         self._inputs = inputs
         self._reopen = reopen
@@ -80,7 +78,7 @@ class Conversations:
 
     @cached_property
     def _sessions(self) -> Sessions:
-        return parts.open_sessions(self._shelf, self._places)
+        return parts.open_sessions(self._shelf)
 
     @cached_property
     def scribe(self) -> Scribe:
@@ -296,7 +294,7 @@ class Conversations:
         return (
             self.sessions,
             *(
-                parts.open_sessions(self._shelf, self._places, agent)
+                parts.open_sessions(self._shelf, agent)
                 for agent in others
                 if agent.workspace == own.workspace
             ),

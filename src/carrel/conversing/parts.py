@@ -2,25 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from carrel.conversing.heard import UNSEEN, heard_in, recalled_in
 from carrel.errors import CarrelError
-from carrel.files import FileStore
 from carrel.files.ephemeral import EphemeralFiles
-from carrel.files.local import LocalFiles
 from carrel.findings import Finding
 from carrel.memory.consolidate.consolidator import Consolidator
 from carrel.memory.dream.files import target_of
 from carrel.memory.keeping import Keeper
-from carrel.opening import Opened, Places, open_files, time_zone
+from carrel.opening import Opened, time_zone
 from carrel.records import Records
 from carrel.records.usage import Purpose
 from carrel.runtime.callbacks import TurnEnded
 from carrel.runtime.consolidation import Consolidation
-from carrel.runtime.delegation import Seat, root_of
+from carrel.runtime.delegation import Seat
 from carrel.runtime.errands import Account
 from carrel.runtime.health import visible_to
 from carrel.runtime.large import Kept, Sizes, keep_large
@@ -34,7 +31,6 @@ from carrel.runtime.toolbox import Toolbox
 from carrel.screen.secrets import redact_value
 from carrel.sessions.intake import keep_secrets
 from carrel.sessions.message import Message
-from carrel.sessions.offsets import Offsets
 from carrel.sessions.places import SessionPlaces, places_of
 from carrel.sessions.store import Sessions
 from carrel.settings import AgentSettings
@@ -49,15 +45,14 @@ LOOKED_OVER = 100
 """How many sessions health looks at: reading one for the first time means reading all of it."""
 
 
-def open_sessions(shelf: Shelf, places: Places, agent: AgentSettings | None = None) -> Sessions:
+def open_sessions(shelf: Shelf, agent: AgentSettings | None = None) -> Sessions:
     """Return the sessions of a workspace's agent, or of another one of it."""
-    places.claim()
     own = shelf.layout.sessions
-    derived = EphemeralFiles() if own.window and own.catalog else _derived_files(places)
+    derived = EphemeralFiles() if own.window and own.catalog else shelf.home.derived()
     keeps = shelf.config.settings.transcripts.secrets == "keep"
     return Sessions(
         places_of(shelf.layout, agent or shelf.agent, shelf.files, derived),
-        Offsets(places.cache / "sessions.db", inside=places.inside),
+        shelf.home.offsets(),
         shelf.config.clock,
         keep_secrets if keeps else redact_value,
     )
@@ -177,11 +172,11 @@ def opened_for(shelf: Shelf, base: Opened, seat: Seat) -> Opened:
     if seat.kind == "peer":
         return base.moved_to(seat.agent.workspace)
     if seat.kind == "inherited":
-        return replace(base, root=shelf.root, files=shelf.files)
-    root, config = root_of(shelf.root, seat), base.config
+        return replace(base, home=shelf.home, files=shelf.files)
+    home, config = shelf.home.seated(seat), base.config
     settings = replace(config.settings, agents=(seat.agent,), layout="carrel")
     config = replace(config, settings=settings, origins={**config.origins, "layout": "delegation"})
-    return replace(base, root=root, files=open_files(root), config=config, manifest=None, lower=None)
+    return replace(base, home=home, files=home.files, config=config, manifest=None, lower=None)
 
 
 def _share(shelf: Shelf, model: str | None) -> int:
@@ -252,7 +247,7 @@ def look_over(shelf: Shelf, sessions: Callable[[], Sessions]) -> tuple[Finding, 
     if shelf.files.stamps([places.folder]) == [None]:
         return ()
     rows, _ = sessions().rows(limit=LOOKED_OVER)
-    odd = (row.id for row in rows if row.damaged or row.duplicates or row.foreign)
+    odd = (row.id for row in rows if row.problem or row.damaged or row.duplicates or row.foreign)
     return tuple(finding for session in odd for finding in sessions().findings(session))
 
 
@@ -281,14 +276,3 @@ def beside(shelf: Shelf, session: str) -> int:
         told = surplus(last, last.model, shelf.assembler.ground.window_of(last.model).size) if last else None
         return told.tokens if told else 0
     return 0
-
-
-def _derived_files(places: Places) -> FileStore:
-    """Return where what is derived from sessions is kept if the layout has no place for it."""
-    folder: Path = places.cache / "sessions"
-    try:
-        places.refuse_links(folder / "any")
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return LocalFiles(folder)
-    except (CarrelError, OSError):  # it is derived: then it lasts as long as the process
-        return EphemeralFiles()

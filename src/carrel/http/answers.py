@@ -21,6 +21,9 @@ _PLAIN = "text/plain; charset=utf-8"
 
 T = TypeVar("T")
 
+_ADVICE = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+"""What is told beside an error: how to be let in, and after how many seconds to ask again."""
+
 
 class Page(Struct, Generic[T], frozen=True, kw_only=True):
     """Some of many; `next_cursor` asks for what comes after, none where this is the end."""
@@ -95,9 +98,9 @@ def encoded(content: Any) -> bytes:
 
 
 def refusal(error: CarrelError) -> Response:
-    """Return how an error is told."""
-    headers = {"WWW-Authenticate": "Bearer"} if (status := status_of(error)) == 401 else None  # noqa: PLR2004
-    return Reply(problem_of(error), status, headers=headers)
+    """Return how an error is told, and how to ask so that it may be answered."""
+    status = status_of(error)
+    return Reply(problem_of(error), status, headers=_ADVICE.get(status))
 
 
 def raw(data: bytes, *, name: str, digest: str) -> Response:

@@ -14,6 +14,7 @@ from carrel.files.paths import TEMPORARY, is_own
 from carrel.http.access import Access
 from carrel.http.answers import encoded
 from carrel.http.served import Served
+from carrel.http.wire import Wire
 from carrel.records.audit import Event
 
 PERIOD = 0.5
@@ -70,12 +71,15 @@ class Hub:
         self._still_opens = still_opens
         self._topics: dict[str, _Topic] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._wire = Wire(served.shared, self._heard, served.workspace) if served.shared else None
         self.is_stopping = False
         """Whether the server is on its way down."""
 
     def start(self) -> None:
-        """Take note of the loop that listeners wait in."""
+        """Take note of the loop that listeners wait in, and hear what other servers do."""
         self._loop = asyncio.get_running_loop()
+        if self._wire is not None:
+            self._wire.start()
 
     @property
     def listening(self) -> int:
@@ -83,7 +87,12 @@ class Hub:
         return sum(len(topic.listeners) for topic in self._topics.values())
 
     def announce(self, name: str) -> None:
-        """Look at a workspace's trail now; any thread may say so."""
+        """Look at a workspace's trail now, here and in other servers; any thread may say so."""
+        self._heard(name)
+        if self._wire is not None:
+            self._wire.tell(name)
+
+    def _heard(self, name: str) -> None:
         if self._loop is not None and name in self._topics:
             with suppress(RuntimeError):  # the loop is closed: nobody listens any more
                 self._loop.call_soon_threadsafe(self._wake, name)
@@ -91,6 +100,8 @@ class Hub:
     def stop(self) -> None:
         """End all streams, so that the server can."""
         self.is_stopping = True
+        if self._wire is not None:
+            self._wire.close()
         for topic in self._topics.values():
             topic.tell(None)
 
@@ -166,7 +177,7 @@ class Hub:
 
     async def _watch(self, name: str, topic: _Topic) -> None:
         root = self._served.workspace(name).root
-        while True:
+        while root is not None:
             with suppress(Exception):  # in a group: the folder is gone, or a name in it is not Unicode
                 async for changes in awatch(root, watch_filter=theirs(root), step=_STEP_MS):
                     for change, path in sorted(changes, key=lambda each: each[1])[:_PAGE]:

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from threading import Lock
 from time import perf_counter
@@ -35,10 +35,12 @@ class Metrics:
                 if seconds <= bound:
                     self._buckets[route, bound] += 1
 
-    def to_text(self, streams: int, served: Served) -> str:
-        """Return all figures."""
+    def to_text(self, streams: int, served: Served, only: str | None = None) -> str:
+        """Return all figures, or of several workspaces those of one: how busy others are is not told."""
+        if only is not None and len(served.names) > 1:
+            return "\n".join(_jobs(served, (only,))) + "\n"
         with self._lock:
-            lines = [*self._told(), *self._gauges(streams, served)]
+            lines = [*self._told(), *self._gauges(streams), *_jobs(served, served.names)]
         return "\n".join(lines) + "\n"
 
     def _told(self) -> Iterator[str]:
@@ -62,16 +64,19 @@ class Metrics:
             yield f"carrel_request_seconds_sum{{{labels}}} {self._seconds[route]:.6f}"
             yield f"carrel_request_seconds_count{{{labels}}} {total}"
 
-    def _gauges(self, streams: int, served: Served) -> Iterator[str]:
+    def _gauges(self, streams: int) -> Iterator[str]:
         yield "# HELP carrel_streams Event streams held."
         yield "# TYPE carrel_streams gauge"
         yield f'carrel_streams{{worker="{self._worker}"}} {streams}'
-        yield "# HELP carrel_jobs Jobs of the queue, by state."
-        yield "# TYPE carrel_jobs gauge"
-        for name in served.names:
-            with suppress(CarrelError):  # a figure that cannot be had now is left out
-                for state, count in served.workspace(name).records.queue.counts().items():
-                    yield f'carrel_jobs{{workspace="{name}",state="{state}"}} {count}'
+
+
+def _jobs(served: Served, names: Iterable[str]) -> Iterator[str]:
+    yield "# HELP carrel_jobs Jobs of the queue, by state."
+    yield "# TYPE carrel_jobs gauge"
+    for name in names:
+        with suppress(CarrelError):  # a figure that cannot be had now is left out
+            for state, count in served.workspace(name).records.queue.counts().items():
+                yield f'carrel_jobs{{workspace="{name}",state="{state}"}} {count}'
 
 
 class Measured:

@@ -1,4 +1,7 @@
-"""The workspaces that a server serves: opened once, by the first who asks for one."""
+"""The workspaces that a server serves: opened once, by the first who asks for one.
+
+Each is a directory, or an address in a database that other servers may serve as well.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,6 +11,7 @@ from typing import Self
 
 from carrel.app import Workspace
 from carrel.errors import CarrelError
+from carrel.home.address import is_address, parse_address
 from carrel.http.errors import KeysUnread, UnknownWorkspace
 from carrel.records.keys import Key
 
@@ -16,11 +20,19 @@ DEFAULT = "default"
 
 _PARTS = ("records", "assembler", "conversations", "searching", "memory", "dreaming", "forgetting")
 
-Open = Callable[[Path, str | None], Workspace]
+At = Path | str
+"""Where a workspace is: a directory, or an address."""
+
+Open = Callable[[At, str | None], Workspace]
 
 
-def open_for(path: Path, agent: str | None) -> Workspace:
-    """Open a directory for one agent, else for all that are at home in it."""
+def place(text: str) -> At:
+    """Return where a workspace is, as it was named."""
+    return text if is_address(text) else Path(text)
+
+
+def open_for(path: At, agent: str | None) -> Workspace:
+    """Open a workspace for one agent, else for all that are at home in it."""
     return Workspace.open(path, agent=agent, team=agent is None)
 
 
@@ -33,21 +45,28 @@ def _furnish(workspace: Workspace) -> Workspace:
 
 
 class Served:
-    """Directories by name, and their workspaces as they were asked for; owns these.
+    """Places by name, and their workspaces as they were asked for; owns these.
 
     Threads share them: what a workspace is made of takes one at a time where it must.
     """
 
-    def __init__(self, directories: Sequence[Path], *, open: Open = open_for) -> None:  # noqa: A002 - the verb
+    def __init__(self, directories: Sequence[At], *, open: Open = open_for) -> None:  # noqa: A002 - the verb
         self._directories = _by_name(directories)
         self._open = open
         self._lock = Lock()
         self._workspaces: dict[tuple[str, str | None], Workspace] = {}
+        self._keyed: dict[str, str] = {}
+        """Where each key was found before; whether it is still good is asked there each time."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all workspaces."""
         return tuple(self._directories)
+
+    @property
+    def shared(self) -> dict[str, str]:
+        """The addresses of those that other servers may serve as well, by name."""
+        return {name: at for name, at in self._directories.items() if isinstance(at, str)}
 
     def name_of(self, name: str) -> str:
         """Return the own name of a workspace."""
@@ -72,13 +91,14 @@ class Served:
     def find_key(self, key: str) -> tuple[str, Key] | None:
         """Return the workspace of a key and what is kept of it."""
         is_certain = True
-        for name in self._directories:
+        for name in sorted(self._directories, key=lambda name: name != self._keyed.get(key)):
             try:
                 found = self.workspace(name).records.keys.get(key)
             except CarrelError:  # which locks nobody out of the others, and is told to no stranger
                 is_certain = False
                 continue
             if found is not None:
+                self._keyed[key] = name
                 return name, found
         if not is_certain:
             raise KeysUnread
@@ -100,11 +120,18 @@ class Served:
         self.close()
 
 
-def _by_name(directories: Sequence[Path]) -> Mapping[str, Path]:
-    """Name each directory after itself; where two have one name, the later gets a number."""
-    named: dict[str, Path] = {}
+def _called(address: str) -> str:
+    """Return the name of an address: the same on every server, whatever else that serves."""
+    at = parse_address(address)
+    return f"{at.tenant}.{at.workspace}"
+
+
+def _by_name(directories: Sequence[At]) -> Mapping[str, At]:
+    """Name each place after itself; where two have one name, the later gets a number."""
+    named: dict[str, At] = {}
     for directory in directories:
-        base = "".join(c if c.isalnum() or c in "-_." else "-" for c in directory.resolve().name) or DEFAULT
+        own = _called(directory) if isinstance(directory, str) else directory.resolve().name
+        base = "".join(c if c.isalnum() or c in "-_." else "-" for c in own) or DEFAULT
         name, count = base, 1
         while name in named:
             count += 1

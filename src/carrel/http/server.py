@@ -6,7 +6,6 @@ import socket
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
 import uvicorn
@@ -18,7 +17,7 @@ from carrel.clock import SystemClock
 from carrel.errors import Refused, Unavailable
 from carrel.http.app import Interface, build
 from carrel.http.guard import LOOPBACK
-from carrel.http.served import Served
+from carrel.http.served import Served, place
 from carrel.http.sweeper import Sweeper
 
 _HEADER_BYTES = 64 * 1024
@@ -90,7 +89,7 @@ def serve(options: Options, taken: socket.socket) -> None:
     signal.signal(signal.SIGTERM, _keep_going)
     _share_one_heap()
     with ExitStack() as stack:
-        sweeper = stack.enter_context(Sweeper([Path(each) for each in options.directories]))
+        sweeper = stack.enter_context(Sweeper([place(each) for each in options.directories]))
         if options.workers > 1:
             sweeper.start()
             config = _config(partial(worker, options), options, factory=True, workers=options.workers)
@@ -99,7 +98,7 @@ def serve(options: Options, taken: socket.socket) -> None:
             if several.is_interrupted:
                 raise KeyboardInterrupt
             return
-        served = stack.enter_context(Served([Path(each) for each in options.directories]))
+        served = stack.enter_context(Served([place(each) for each in options.directories]))
         interface = _interface(options, served)
         sweeper.start()  # not before: two threads that load the same modules may each see half of them
         uvicorn.Server(_config(interface, options)).run(sockets=[taken])
@@ -108,7 +107,7 @@ def serve(options: Options, taken: socket.socket) -> None:
 def worker(options: Options) -> Interface:
     """Return what one worker of several answers with."""
     _share_one_heap()
-    return _interface(options, Served([Path(each) for each in options.directories]))
+    return _interface(options, Served([place(each) for each in options.directories]))
 
 
 def _interface(options: Options, served: Served) -> Interface:

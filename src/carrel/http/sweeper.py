@@ -14,7 +14,8 @@ from carrel.errors import CarrelError
 from carrel.files.disk import LockTimeout
 from carrel.http.errors import where
 from carrel.http.hub import theirs
-from carrel.http.served import Served
+from carrel.http.served import At, Served
+from carrel.http.wire import Turns
 
 PERIOD = 5.0
 """Seconds between two looks at what waits."""
@@ -28,12 +29,14 @@ _NOTHING_MS = 1_000
 class Sweeper:
     """Two threads of the process that serves, whatever the number of workers: so each thing is done once.
 
-    It has workspaces of its own, which share files and records with those that answer.
+    It has workspaces of its own, which share files and records with those that answer. What other servers
+    serve as well is swept by the one of them whose turn it is, until it dies.
     """
 
-    def __init__(self, directories: Sequence[Path]) -> None:
+    def __init__(self, directories: Sequence[At]) -> None:
         self._served = Served(directories)
-        self._directories = directories
+        self._roots = [each for each in directories if isinstance(each, Path)]
+        self._turns = Turns()
         self._late: set[str] = set()
         """Where the index could not be brought up."""
         self._stopping = Event()
@@ -59,26 +62,31 @@ class Sweeper:
                 thread.join(_PATIENCE)
         if not any(thread.is_alive() for thread in self._threads):
             self._served.close()
+            self._turns.close()
 
     def _sweep(self) -> None:
         while not self._stopping.wait(PERIOD):
-            self._each("sweep", lambda workspace: workspace.sweep())
+            self._each("sweep", self._swept)
+
+    def _swept(self, workspace: Workspace) -> None:
+        if workspace.root is not None or self._turns.is_ours("sweep", workspace):
+            workspace.sweep()
 
     def _watch(self) -> None:
         """Keep the indexes up; where watching fails, all is looked at, and watched again a little later.
 
         All is looked at once more when the watching has begun: of what changed before, nobody is told.
         """
-        while not self._stopping.is_set():
-            self._sync()
+        while self._roots and not self._stopping.is_set():
+            self._sync(map(str, self._roots))
             try:
                 for number, changed in enumerate(self._changes()):
                     late, self._late = self._late, set()
-                    self._sync({*_paths(changed), *late} if number else None)
+                    self._sync({*_paths(changed), *late} if number else map(str, self._roots))
             except (OSError, RuntimeError):  # a folder is gone, or a name in one is not Unicode
                 self._stopping.wait(PERIOD)
 
-    def _sync(self, changed: Iterable[str] | None = None) -> None:
+    def _sync(self, changed: Iterable[str]) -> None:
         self._each("index", self._take_in, changed)
 
     def _take_in(self, workspace: Workspace) -> None:
@@ -89,7 +97,7 @@ class Sweeper:
 
     def _changes(self) -> Iterable[set[tuple[Change, str]]]:
         """Yield what changed, and every now and then nothing, soon after the watching has begun."""
-        roots = [directory.resolve() for directory in self._directories]
+        roots = [directory.resolve() for directory in self._roots]
         return watch(
             *roots,
             watch_filter=theirs(*roots),
@@ -107,12 +115,16 @@ class Sweeper:
         for name in self._served.names:
             try:
                 workspace = self._served.workspace(name)
-                if changed is None or any(Path(path).is_relative_to(workspace.root) for path in changed):
+                if changed is None or _is_below(workspace.root, changed):
                     work(workspace)
             except CarrelError as error:
                 _LOG.warning("%s of %s: %s", what, name, error.message)
             except Exception as error:  # noqa: BLE001 - the server answers on, whatever breaks beside it
                 _LOG.error("%s of %s: %s\n%s", what, name, type(error).__name__, where(error))
+
+
+def _is_below(root: Path | None, paths: Iterable[str]) -> bool:
+    return root is not None and any(Path(path).is_relative_to(root) for path in paths)
 
 
 def _paths(changed: Iterable[tuple[Change, str]]) -> list[str]:

@@ -7,8 +7,11 @@ from pathlib import Path
 from secrets import token_urlsafe
 
 from carrel.config import user_directories
-from carrel.errors import Refused
+from carrel.errors import Refused, UsageError
 from carrel.files.disk import typed_failures
+
+VARIABLE = "CARREL_TOKEN"
+"""Holds the token of servers that are many, and of one that keeps nothing on its machine."""
 
 _BYTES = 32
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
@@ -25,6 +28,31 @@ class TokenExposed(Refused):
             f"Others than you can read {path}, or it is not a token.",
             hint="Remove it; the next `carrel serve` makes a new one.",
         )
+
+
+class WeakToken(UsageError):
+    """A token that could be guessed is none."""
+
+    code = "weak_token"
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"{VARIABLE} is shorter than {_BYTES} characters, or has some that no header can hold.",
+            hint="python -c 'import secrets; print(secrets.token_urlsafe(32))' makes a good one.",
+        )
+
+
+def find_token(environ: Mapping[str, str], *, keep: bool) -> tuple[str, Path | None]:
+    """Return the token and where it is kept: as the environment says, else the one on this machine.
+
+    A server that keeps nothing on its machine makes one that is good until it stops.
+    """
+    if given := environ.get(VARIABLE, ""):
+        if len(given) < _BYTES or not given.isascii() or not given.isprintable() or " " in given:
+            raise WeakToken
+        return given, None
+    path = token_path(environ)
+    return (read_or_make(path), path) if keep else (token_urlsafe(_BYTES), None)
 
 
 def token_path(environ: Mapping[str, str]) -> Path:

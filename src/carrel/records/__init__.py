@@ -92,6 +92,10 @@ class Records(Protocol):
         """Return the parts that stay as they were when the session began."""
         ...
 
+    def kept(self, agent: str, session: str, scope: str) -> tuple[Payload | None, Payload | None]:
+        """Return both, the frozen parts and the last assembly, as they are at one moment."""
+        ...
+
     def keep_assembly(
         self, agent: str, session: str, scope: str, *, assembly: Payload, frozen: Payload
     ) -> None:
@@ -112,8 +116,8 @@ class Records(Protocol):
         """
         ...
 
-    def scrub(self) -> bool:
-        """Leave no byte on the disk of what was removed; tell whether that could be done at once."""
+    def scrub(self) -> str:
+        """Leave no byte on the disk of what was removed; return what is left to be done for it, if any."""
         ...
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """What a record may hold: names, excerpts and JSON, and how much of each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from carrel import plainjson
@@ -62,3 +62,17 @@ def pack(payload: Payload | Sequence[str], *, limit: int | None = PAYLOAD_CHARAC
 def unpack(text: str) -> Payload:
     """Return the payload of a JSON."""
     return plainjson.loads(text)
+
+
+def sayings(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """Return each text that is not empty, with every way in which it may stand inside of a payload.
+
+    There are two where it is not plain: what stands beside it decides whether a payload is escaped.
+    """
+    import json as escaping  # noqa: PLC0415 - only what is forgotten is looked for
+
+    return [
+        (text, said)
+        for text in filter(None, texts)
+        for said in sorted({plainjson.dumps(text).decode()[1:-1], escaping.dumps(text)[1:-1]})
+    ]

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 
 import apsw
 
-from carrel.errors import Unavailable
+from carrel.errors import DatabaseUnavailable, Unavailable
 
 BUSY_MILLISECONDS = 5_000
 _PAUSE_SECONDS = 0.01
@@ -30,12 +30,6 @@ class _Connection(Protocol):
     def set_busy_timeout(self, milliseconds: int, /) -> None: ...
     def config(self, operation: int, value: int, /) -> int: ...
     def close(self) -> None: ...
-
-
-class DatabaseUnavailable(Unavailable):
-    """The database file cannot be opened or used."""
-
-    code = "database_unavailable"
 
 
 class NewerFormat(Unavailable):

@@ -3,6 +3,7 @@
 Nothing here reads more than it shows: a folder costs its listing.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -93,12 +94,19 @@ class Totals(Struct, kw_only=True):
             self.other += 1
 
 
-def tree(files: FileStore, under: str = "", *, view: View = BARE, everything: bool = False) -> Iterator[Node]:
+def tree(
+    files: FileStore, under: str = "", *, view: View = BARE, everything: bool = False, after: str = ""
+) -> Iterator[Node]:
     """Return the nodes of one folder by name, each made when it is asked for.
 
-    What Carrel and git keep for themselves is shown closed unless `everything` is.
+    What Carrel and git keep for themselves is shown closed unless `everything` is. Of the names up to
+    `after` none is looked at.
     """
-    return _nodes(files, _entries(files, under, view), view, everything=everything)
+    entries = _entries(files, under, view)
+    if after:
+        last = f"{spelled(under)}/{after}" if under else after
+        entries = entries[bisect_right(entries, last, key=lambda entry: entry.path) :]
+    return _nodes(files, entries, view, everything=everything)
 
 
 def beside(files: FileStore, path: str, *, view: View = BARE) -> Beside:

@@ -78,7 +78,7 @@ class Library(Struct, frozen=True, kw_only=True):
         if "\0" in text:
             return Text(lack="not_text")
         if name is not None:
-            return Text(text=_learnt_in(text), private=True)
+            return Text(text=learnt_in(text), private=True)
         is_whole = len(content.data) <= FRONT_MATTER_BYTES
         is_private = says_private(content.data[:FRONT_MATTER_BYTES], is_whole=is_whole)
         return Text(text=text, private=is_private)
@@ -228,7 +228,7 @@ def file_of(path: str) -> str | None:
     return path.removeprefix(_SCHEME) if path.startswith(_SCHEME) else None
 
 
-def _learnt_in(text: str) -> str:
+def learnt_in(text: str) -> str:
     """Return a namespace without what it says of itself, every line where it was."""
     start = body_start(text)
     return "\n" * text.count("\n", 0, start) + text[start:]

@@ -35,8 +35,7 @@ def preview(
     """Return what `prepare` would send, and record nothing; history is compacted only by `steps`."""
     agent, session, frozen, before = assembler.ground.agent.id, inputs.session, None, None
     if records is not None and session is not None:
-        frozen = records.frozen(agent, session, inputs.scope)
-        before = records.last_assembly(agent, session)
+        frozen, before = records.kept(agent, session, inputs.scope)
 
     def assemble(inputs: Inputs, budget: Budget | None) -> Assembly:
         return assembler.assemble(inputs, budget=budget, frozen=frozen, before=before)

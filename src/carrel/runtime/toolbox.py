@@ -13,6 +13,7 @@ from carrel.memory.keeping import Keeper
 from carrel.memory.trust import owners_of
 from carrel.records import Records
 from carrel.runtime import edit, roster
+from carrel.runtime.library import file_of, learnt_in
 from carrel.runtime.view import NoSuchPath, View, discreet, fetch, is_private
 from carrel.screen.policy import BlockedByPrivacy, Screen
 from carrel.sessions import account
@@ -35,6 +36,7 @@ from carrel.tools.skills import skill_tools
 from carrel.tools.taint import Heard, nothing_heard, turn_in
 from carrel.workspace.ignore import find_rules
 from carrel.workspace.injected import injected_by
+from carrel.workspace.namespace import namespace_of, switched_on
 from carrel.workspace.scope import HiddenByScope, Scope
 from carrel.workspace.tiers import MEMORY, standing_of
 
@@ -80,7 +82,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         if self.files.stamps([self.sessions.places.folder]) != [None]:
             tools += session_log_tools(_OwnLogs(self.sessions, self.scope, self.session))
         if self.look is not None:
-            tools += memory_tools(self.look, access, self._is_memory)
+            tools += memory_tools(self.look, access, self._is_memory, self._learnt)
         tools += self.others
         if self.scope is Scope.SHARED:
             # What a stranger says to an agent must not become what the agent is told from then on.
@@ -112,6 +114,17 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     def _is_memory(self, path: str) -> bool:
         agents = [agent.id for agent in self._agents]
         return standing_of(path, self.ground.layout, agents).tier in MEMORY
+
+    def _learnt(self, path: str) -> str | None:
+        """Return what the agent reads of a namespace, by the path of a hit; before others it has none."""
+        name = file_of(path)
+        if name is None or self.scope is not Scope.MAIN:
+            return None
+        reading = self.ground.namespaces.reading()
+        own = namespace_of(self.ground.agent, self.ground.agent.id, self.ground.location).path
+        is_read = name == own or name in [each.path for each in switched_on(reading)]
+        document = reading.document(name) if is_read else None
+        return learnt_in(document.verbatim) if document else None
 
     @property
     def _screen(self) -> Screen:

@@ -6,7 +6,7 @@ from threading import RLock
 
 from msgspec.structs import replace
 
-from carrel.files import FileStore, Part, Stale
+from carrel.files import FileStore, Part, Stale, Unreadable
 from carrel.files.durable import HASH_LIMIT
 from carrel.sessions.known import Known
 from carrel.sessions.offsets import Offset, Offsets
@@ -21,6 +21,9 @@ from carrel.sessions.transcript import (
     decode,
     encode,
 )
+
+HOLES_LIMIT = 4 * LINE_LIMIT
+"""How many bytes that are no line are passed over, at most: a hole of any size costs nothing to make."""
 
 _KEPT_END = 1024 * 1024
 _ENDING = 512
@@ -294,7 +297,7 @@ class Log:
         Of a line that is longer than any message, only the end is looked at: a hole in a file may be huge,
         and a whole entry stand behind it.
         """
-        held, dropped, last = b"", 0, part
+        held, dropped, passed, last = b"", 0, 0, part
         while part is not None and part.data:
             held += part.data
             if dropped and b"\n" in part.data:
@@ -306,7 +309,10 @@ class Log:
                 self._take_lines(held[:cut])
                 held = held[cut:]
             elif len(held) > LINE_LIMIT:
+                passed += len(held) - _KEPT_END
                 dropped, held = dropped + len(held) - _KEPT_END, held[-_KEPT_END:]
+                if passed > HOLES_LIMIT:
+                    raise Unreadable(self.path, "too_large")
             read = self._known.size + dropped + len(held)
             last = part
             part = self._files.part(self.path, read, CHUNK) if read < part.size else None

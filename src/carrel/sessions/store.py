@@ -216,7 +216,10 @@ class Sessions:
     def findings(self, session: str) -> tuple[Finding, ...]:
         """Return what is wrong with a session's log."""
         log = self._log(session)
-        return faults_of(log, log.look())
+        try:
+            return faults_of(log, log.look())
+        except Unreadable as error:
+            return (Finding(code="unreadable", path=log.path, message=error.message, hint=error.hint),)
 
     def log_path(self, session: str) -> str:
         """Return the path of a session's log; one that does not exist is an error."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import groupby
 from math import log
 from threading import RLock
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from msgspec.structs import replace
@@ -14,23 +14,22 @@ from msgspec.structs import replace
 from carrel.index import Filter, Found, Pointers, Progress, Query, Source, Status, Stop, SyncReport
 from carrel.index.analysis import GRAMS, PLAIN, fold, words
 from carrel.index.analysis.languages import ENGLISH, STEMMED
+from carrel.index.answer import Answer, Parts, limited
 from carrel.index.embed import Weigh
-from carrel.index.embedded.answer import Answer, Parts
 from carrel.index.embedded.catalog import Catalog
-from carrel.index.embedded.entry import Entry, code_of, entry_of, stands_at
-from carrel.index.embedded.filters import passes
-from carrel.index.embedded.sync import take_in
-from carrel.index.embedded.verbatim import Texts, find_verbatim
-from carrel.index.embedded.words import CONTEXT, Candidates, Words
+from carrel.index.embedded.texts import KeptTexts
+from carrel.index.entry import Entry, code_of, entry_of, stands_at
 from carrel.index.query import Plan
+from carrel.index.rescore import CONTEXT, PHRASE, Candidates
+from carrel.index.sync import take_in
+from carrel.index.verbatim import find_verbatim
+from carrel.index.within import passes
 
 if TYPE_CHECKING:  # numpy is heavy, and not every test has vectors
     import numpy as np
     from numpy.typing import NDArray
 
 _SATURATION, _LENGTH = 1.2, 0.75  # of BM25
-_PHRASE = 2.0
-_MOST_HITS = 1_000
 _BEGINNING = 5  # letters by which words are told apart
 
 Term = tuple[str, str]
@@ -98,21 +97,20 @@ class PlainIndex:
 
     def search(self, query: Query, also: Sequence[Pointers] = ()) -> Found:
         """Answer a question by looking at everything."""
-        limit = min(max(query.limit, 0), _MOST_HITS)
+        limit = limited(query)
         if not limit:
             return Found()
         with self._lock:
             if query.mode in ("literal", "regex"):
-                return find_verbatim(Texts(self._catalog), query, limit)
+                return find_verbatim(KeptTexts(self._catalog), query, limit)
             if self._words is None:
                 self._words = _PlainWords(list(_entries(self._catalog)))
             parts = Parts(
                 catalog=self._catalog,
-                words=cast("Words", self._words),
-                vectors=None,
+                words=self._words,
+                near=None,
                 embedder=None,
                 speakers=self._catalog.speakers(shared=query.within.shared),
-                allowed=lambda _: None,
             )
             return Answer(parts, query, also, limit).found()
 
@@ -175,6 +173,11 @@ class _PlainWords:
             for name in ("tier", "agent", "session")
         }
 
+    def weigh(self, plan: Plan) -> Weigh:
+        """Return what tells how much a word says."""
+        del plan  # any word is looked up in no time
+        return lambda word: self._rarity("exact", fold(word))
+
     @cached_property
     def _having(self) -> Counter[Term]:
         """How many chunks have each term."""
@@ -200,7 +203,7 @@ class _PlainWords:
             for language, found in by_language.items()
             for word in found
         )
-        score += _PHRASE * sum(self._worth(fields, "exact", phrase) for phrase in plan.phrases)
+        score += PHRASE * sum(self._worth(fields, "exact", phrase) for phrase in plan.phrases)
         bare = () if by_language else plan.plain
         return score + sum(self._worth(fields, "exact", (word,)) for word in bare)
 
@@ -209,12 +212,13 @@ class _PlainWords:
         times = _count(found, phrase)
         if not times:
             return 0.0
-        rarity = sum(
-            log(1 + (self.count - having + 0.5) / (having + 0.5))
-            for having in (self._having[name, word] for word in phrase)
-        )
+        rarity = sum(self._rarity(name, word) for word in phrase)
         length = 1 - _LENGTH + _LENGTH * len(found) / self._lengths[name]
         return rarity * times * (_SATURATION + 1) / (times + _SATURATION * length)
+
+    def _rarity(self, name: str, word: str) -> float:
+        having = self._having[name, word]
+        return log(1 + (self.count - having + 0.5) / (having + 0.5))
 
 
 def _fields_of(entry: Entry) -> dict[str, list[str]]:

@@ -60,8 +60,13 @@ class Look(Protocol):
         ...
 
 
-def memory_tools(look: Look, access: Access, is_memory: Callable[[str], bool]) -> tuple[Tool, ...]:
-    """Return the tools over what the agent has written and heard."""
+def memory_tools(
+    look: Look,
+    access: Access,
+    is_memory: Callable[[str], bool],
+    learnt: Callable[[str], str | None] = lambda _: None,
+) -> tuple[Tool, ...]:
+    """Return the tools over what the agent has written and heard, and `learnt` elsewhere."""
     return (
         Tool(
             name="memory_search",
@@ -74,7 +79,7 @@ def memory_tools(look: Look, access: Access, is_memory: Callable[[str], bool]) -
             name="memory_get",
             description="Read lines of a memory file that memory_search found.",
             parameters=MemoryGet,
-            run=partial(_get, access, is_memory),
+            run=partial(_get, access, is_memory, learnt),
             aliases={"from": "line", "startLine": "line"},
         ),
     )
@@ -90,12 +95,19 @@ def _search(look: Look, asked: MemorySearch) -> dict[str, Any]:
     return {"hits": hits, "degraded": found["degraded"]}
 
 
-def _get(access: Access, is_memory: Callable[[str], bool], asked: MemoryGet) -> dict[str, Any]:
+def _get(
+    access: Access, is_memory: Callable[[str], bool], learnt: Callable[[str], str | None], asked: MemoryGet
+) -> dict[str, Any]:
+    if (text := learnt(asked.path)) is not None:
+        return _paged(asked.path, text, asked)
     path = clean(asked.path)
     if not is_memory(path):
         raise NotMemory(path)
     content = access.read(path)
     if access.kept(content.target) == "settings":  # a link in memory may lead there
         raise NotMemory(path)
-    text = text_of(path, content)
+    return _paged(path, text_of(path, content), asked)
+
+
+def _paged(path: str, text: str, asked: MemoryGet) -> dict[str, Any]:
     return {"path": path, **page("memory_get", text, offset=asked.line, limit=asked.lines).to_json()}

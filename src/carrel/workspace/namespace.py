@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from carrel.markdown.frontmatter import update
 from carrel.settings import AgentSettings
+from carrel.workspace.document import Document, Reading
 
 SUFFIX = ".md"
 LONGEST_TITLE = 200
@@ -41,6 +42,12 @@ def namespace_of(agent: AgentSettings, name: str, workspace: str) -> Namespace:
     key = sha256(workspace.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     path = f"agent.{key}.{agent.id}{SUFFIX}"
     return Namespace(path=path, title=title, agent=agent.id, workspace=workspace)
+
+
+def switched_on(reading: Reading) -> list[Document]:
+    """Return the namespaces that everyone reads."""
+    found = reading.documents([each.path for each in reading.list("") if each.path.endswith(SUFFIX)])
+    return [each for each in found if each is not None and each.meta.extra.get("enabled") is True]
 
 
 def key_of(path: str) -> str:

@@ -349,7 +349,38 @@ def test_a_workspace_that_cannot_be_opened_locks_nobody_out_of_another(tmp_path:
             assert client.get("/api/v1/w/desk/tree", headers=asked).status_code == 200
             stranger = client.get("/api/v1/w/desk/tree", headers={"Authorization": "Bearer carrel_1_2"})
             assert (stranger.status_code, stranger.json()["code"]) == (503, "keys_unread")
+            assert stranger.headers["retry-after"] == "1"
             assert "secret-name" not in stranger.text
+
+
+def test_a_key_is_looked_for_first_where_it_was_found_before(tmp_path: Path) -> None:
+    with serving(tmp_path) as place:
+        opened, asked = place.served._open, []
+
+        def noting(path: Path, agent: str | None) -> Workspace:
+            asked.append(path.name)
+            if path.name == "gone":
+                raise NoSuchPath("gone")
+            return opened(path, agent)
+
+        app = build(
+            both := Served([tmp_path / "gone", place.root], open=noting),
+            token=TOKEN,
+            clock=FixedClock(NOW),
+            hosts=("testserver",),
+        )
+        with both, TestClient(app) as client:
+            key = place.key("read")
+            answers = [
+                client.get("/api/v1/w/desk/tree", headers={"Authorization": f"Bearer {key}"}).status_code
+                for _ in range(3)
+            ]
+            place.workspace.records.keys.revoke(key.split("_")[1], at=NOW)
+            answers.append(
+                client.get("/api/v1/w/desk/tree", headers={"Authorization": f"Bearer {key}"}).status_code
+            )
+    assert answers == [200, 200, 200, 401]
+    assert asked == ["gone", "desk"]
 
 
 def test_a_workspace_that_is_gone_makes_a_server_not_ready_though_alive(tmp_path: Path) -> None:

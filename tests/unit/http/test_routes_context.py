@@ -54,6 +54,15 @@ def test_a_context_at_hand_is_answered_without_a_thread(
     assert worked[0].startswith("carrel-http")
 
 
+def test_a_context_is_told_for_another_model_and_that_is_not_what_is_at_hand(place: Place) -> None:
+    own = place.told("POST", "/context:assemble", {})["report"]
+    for _ in range(2):
+        other = place.told("POST", "/context:assemble", {"model": "gpt-4"})["report"]
+        assert (other["model"], other["tokens"]["window"]) == ("gpt-4", 8_192)
+    assert place.told("POST", "/context:assemble", {})["report"] == own
+    assert place.refused("POST", "/context:assemble", {"model": "x" * 201})[0] == 400
+
+
 def test_a_file_that_changed_is_in_the_next_answer(place: Place) -> None:
     for words in (["zebra"], ["zebra", "yak"], []):
         (place.root / "notes.md").write_text(" and ".join(words))

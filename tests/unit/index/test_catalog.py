@@ -7,9 +7,10 @@ from tests.stubs.indexed import Shelf
 from carrel.index import Filter, Place
 from carrel.index.chunk import Chunk
 from carrel.index.embedded.catalog import Catalog
-from carrel.index.embedded.filters import passes, select, select_ids
-from carrel.index.embedded.sync import digest_of, take_in
-from carrel.index.embedded.verbatim import Texts
+from carrel.index.embedded.filters import select, select_ids
+from carrel.index.embedded.texts import KeptTexts
+from carrel.index.sync import digest_of, take_in
+from carrel.index.within import passes
 
 CHUNK = Chunk(
     path="notes/a.md",
@@ -42,7 +43,7 @@ def test_a_chunk_comes_back_as_it_was(catalog):
     place, own = keep(catalog)
     stored = catalog.chunks([own, 999])[own]
     assert (stored.place, stored.seq, stored.chunk) == (place, 1, CHUNK)
-    assert catalog.between(place, 0, 5) == [stored]
+    assert list(catalog.spans([(place, 0, 5)])) == [[stored]]
     assert catalog.at("notes/a.md", 5, 9) == [stored]
     assert catalog.at("notes/a.md", 6, 9) == []
 
@@ -159,7 +160,7 @@ def test_texts_are_put_together_from_what_a_filter_lets_through(catalog, within)
     catalog.add(
         place, 2, replace(CHUNK, line=8, end_line=8, text="more", tags=(), headings=(), private=False), b""
     )
-    wholes = list(Texts(catalog).within(within))
+    wholes = list(KeptTexts(catalog).within(within))
     assert [number for whole in wholes for number in whole.ids] == [
         each.id for each in select(catalog, within)
     ]
@@ -171,7 +172,7 @@ def test_texts_are_put_together_from_what_a_filter_lets_through(catalog, within)
 
 def test_texts_are_read_once_until_something_changes(catalog):
     keep(catalog)
-    texts = Texts(catalog)
+    texts = KeptTexts(catalog)
     first = next(texts.within(Filter()))
     assert next(texts.within(Filter())) is first
     keep(catalog, replace(CHUNK, line=20, end_line=20, text="new"), seq=2)
@@ -180,7 +181,7 @@ def test_texts_are_read_once_until_something_changes(catalog):
 
 def test_texts_that_are_too_large_to_keep_are_read_again(catalog):
     keep(catalog, replace(CHUNK, text="x" * 5_000_000))
-    texts = Texts(catalog)
+    texts = KeptTexts(catalog)
     first = next(texts.within(Filter()))
     again = next(texts.within(Filter()))
     assert again is not first

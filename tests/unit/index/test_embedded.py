@@ -14,10 +14,11 @@ from tests.stubs.indexed import Meanings, Shelf
 from carrel.errors import Unavailable
 from carrel.files.disk import Disk
 from carrel.index import Filter, Query
+from carrel.index.catalog import FORMAT
 from carrel.index.embedded import EmbeddedIndex, parts
-from carrel.index.embedded.catalog import FORMAT, Catalog
-from carrel.index.embedded.sync import take_in
+from carrel.index.embedded.catalog import Catalog
 from carrel.index.embedded.words import Words, WordsUnavailable
+from carrel.index.sync import take_in
 
 SHELF = {
     f"notes/{number}.md": f"# Note {number}\n\nThe apple of row {number} is ripe." for number in range(12)

@@ -6,8 +6,8 @@ from tests.stubs.indexed import Shelf
 from carrel.errors import Unavailable
 from carrel.index import Text, Unsearched
 from carrel.index.embedded.catalog import Catalog
-from carrel.index.embedded.entry import NEIGHBOURS
-from carrel.index.embedded.sync import take_in
+from carrel.index.entry import NEIGHBOURS
+from carrel.index.sync import take_in
 
 
 @pytest.fixture

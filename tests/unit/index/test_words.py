@@ -3,13 +3,13 @@
 import pytest
 
 from carrel.index import Filter
+from carrel.index.catalog import Stored
 from carrel.index.chunk import Chunk
-from carrel.index.embedded.catalog import Stored
-from carrel.index.embedded.entry import code_of, entry_of, stands_at, vector_text
-from carrel.index.embedded.filters import passes
-from carrel.index.embedded.rescore import NEAREST, SPEAKER, rescore
-from carrel.index.embedded.words import Candidates, Words, WordsUnavailable
-from carrel.index.query import plan
+from carrel.index.embedded.words import Words, WordsUnavailable
+from carrel.index.entry import code_of, entry_of, stands_at, vector_text
+from carrel.index.query import Plan, plan
+from carrel.index.rescore import NEAREST, SPEAKER, Candidates, rescore
+from carrel.index.within import passes
 
 
 def chunk(text, tier="session", **fields):
@@ -161,10 +161,12 @@ def test_what_another_wrote_is_found_after_a_reload(words, tmp_path):
 
 def test_a_rarer_word_tells_more(words):
     write(words, stored("tea tea", "tea", "opera"))
-    assert words.rarity("opera") > words.rarity("tea") > 0
-    assert words.rarity("nobody") > words.rarity("opera")
+    weigh = words.weigh(Plan())
+    assert weigh("opera") > weigh("tea") > 0
+    assert weigh("nobody") > weigh("opera")
     write(words, stored("opera", "opera", "opera"), drop=[1, 2, 3])
-    assert words.rarity("opera") < words.rarity("tea")
+    weigh = words.weigh(Plan())
+    assert weigh("opera") < weigh("tea")
 
 
 def test_the_vector_of_a_chunk_knows_its_heading_and_no_speaker():

@@ -11,7 +11,6 @@ from carrel.memory.fact import fact_id, key_of
 from carrel.memory.forget.choice import Choice
 from carrel.memory.forget.report import Forgotten
 from carrel.memory.pen import Author
-from carrel.opening import find_places
 from carrel.records.facts import Fact
 
 NOTEBOOK = "memory/kate.md"
@@ -94,7 +93,6 @@ def forgetting_of(workspace: Workspace, step: Callable[[str], object] = str) -> 
         pen=lambda: workspace.memory.pen,
         sessions=lambda: workspace.conversations.everyones,
         namespace=lambda: workspace.memory.namespace.path,
-        places=find_places(workspace.root, workspace.config),
         let_go=workspace._leave_search,
         step=step,
     )

@@ -2,16 +2,20 @@
 
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, get_args
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from msgspec.structs import replace
 
+from carrel.postgres import Postgres
+from carrel.records import Records
 from carrel.records.changes import Change, ChangeState, Splice, UnknownChange
 from carrel.records.facts import Fact, FactState, Store, UnknownFact
+from carrel.records.postgres import PostgresRecords
 from carrel.records.proposals import AlreadyDecided, Proposal, ProposalState, UnknownProposal, Verdict
 from carrel.records.sqlite import SqliteRecords
 
@@ -77,9 +81,9 @@ def some(values: Any) -> Any:
 class FactMachine(RuleBasedStateMachine):
     """`expected` holds the facts by id in the order they came, `cursors` where each session stands."""
 
-    def __init__(self) -> None:
+    def __init__(self, records: Records | None = None) -> None:
         super().__init__()
-        self.records = SqliteRecords()
+        self.records = records or SqliteRecords()
         self.expected: dict[str, Fact] = {}
         self.cursors: dict[tuple[str, str], int] = {}
 
@@ -151,9 +155,9 @@ class FactMachine(RuleBasedStateMachine):
 class ChangeMachine(RuleBasedStateMachine):
     """`expected` holds the changes by number; one that came to nothing is not in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, records: Records | None = None) -> None:
         super().__init__()
-        self.records = SqliteRecords()
+        self.records = records or SqliteRecords()
         self.expected: dict[int, Change] = {}
         self.last = 0
 
@@ -218,9 +222,9 @@ class ChangeMachine(RuleBasedStateMachine):
 class ProposalMachine(RuleBasedStateMachine):
     """`expected` holds the proposals by key, as they are now."""
 
-    def __init__(self) -> None:
+    def __init__(self, records: Records | None = None) -> None:
         super().__init__()
-        self.records = SqliteRecords()
+        self.records = records or SqliteRecords()
         self.expected: dict[str, Proposal] = {}
 
     def teardown(self) -> None:
@@ -274,3 +278,15 @@ TestChangesAgainstAModel = ChangeMachine.TestCase
 TestProposalsAgainstAModel = ProposalMachine.TestCase
 for machine in (FactMachine, ChangeMachine, ProposalMachine):
     machine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+@pytest.mark.parametrize("machine", [FactMachine, ChangeMachine, ProposalMachine])
+def test_what_is_in_postgres_is_as_its_model(shared_postgres: Postgres, machine: Any) -> None:
+    numbers = count()
+
+    def made() -> RuleBasedStateMachine:
+        name = f"{machine.__name__}-{next(numbers)}"
+        return machine(PostgresRecords(shared_postgres.tenant(name), "desk"))
+
+    run_state_machine_as_test(made, settings=settings(max_examples=12, stateful_step_count=25, deadline=None))
+    assert next(numbers) > 1

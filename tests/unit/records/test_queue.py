@@ -1,13 +1,24 @@
 """Any order of puts, takes and ends, beside a model of the queue that is nothing but a list."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
 
+from carrel.postgres import Postgres
+from carrel.records import Records
+from carrel.records.postgres import PostgresRecords
 from carrel.records.queue import LeaseLost
 from carrel.records.sqlite import SqliteRecords
 
@@ -20,9 +31,9 @@ class QueueMachine(RuleBasedStateMachine):
 
     claims = Bundle("claims")
 
-    def __init__(self) -> None:
+    def __init__(self, records: Records | None = None) -> None:
         super().__init__()
-        self.records = SqliteRecords()
+        self.records = records or SqliteRecords()
         self.queue = self.records.queue
         self.now = datetime(2026, 4, 24, tzinfo=UTC)
         self.expected: list[dict[str, Any]] = []
@@ -116,3 +127,15 @@ class QueueMachine(RuleBasedStateMachine):
 
 QueueMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 TestQueueAgainstAModel = QueueMachine.TestCase
+
+
+def test_the_queue_in_postgres_is_as_its_model(shared_postgres: Postgres) -> None:
+    numbers = count()
+
+    def machine() -> QueueMachine:
+        return QueueMachine(PostgresRecords(shared_postgres.tenant(f"queue-{next(numbers)}"), "desk"))
+
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=20, stateful_step_count=30, deadline=None)
+    )
+    assert next(numbers) > 1

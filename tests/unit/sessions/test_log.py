@@ -172,6 +172,20 @@ def test_a_message_whose_line_was_torn_at_any_byte_is_recorded_by_its_repetition
         assert data_of(files).count(last.rstrip()) == 1, last[:cut]
 
 
+def test_a_hole_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / PATH
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(lines(1)))
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)
+    log = log_of(LocalFiles(tmp_path))
+    for _ in range(2):
+        with pytest.raises(Unreadable) as refused:
+            log.look()
+        assert refused.value.reason == "too_large"
+    assert path.stat().st_size == 1 << 40
+
+
 def test_a_last_line_that_lacks_only_its_newline_is_whole_and_served() -> None:
     """As an editor leaves it that ends no file with a newline."""
     files = given(b"".join(lines(1, 2)).rstrip())

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from carrel.context.assemble import Assembly
@@ -32,11 +32,12 @@ Asked = Annotated[str | None, Query(max_length=100_000, description="The user's 
 
 
 class Ask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a context is wanted for; `file` and `total` are limits instead of those in force."""
+    """What a context is wanted for; `model`, `file` and `total` stand instead of those in force."""
 
     session: str | None = None
     query: str | None = None
     format: Form = "messages"
+    model: Annotated[str, Meta(max_length=200)] | None = None
     file: int | None = None
     total: int | None = None
 
@@ -66,7 +67,7 @@ _ENCODED = Encoded()
 
 def _assembled(desk: Desk, body: Ask) -> Response | None:
     """Answer with an assembly that is at hand, as those who only look at a context mostly ask for."""
-    if body.session is not None or body.query:
+    if body.session is not None or body.query or body.model:
         return None
     kept = desk.own.at_hand(desk.scope, _budget(body.file, body.total))
     return kept and _ENCODED.answer(kept, body.format, lambda assembly: _document(assembly, body.format))
@@ -75,9 +76,8 @@ def _assembled(desk: Desk, body: Ask) -> Response | None:
 @routes.post("/context:assemble", Json, takes=Ask, at_once=_assembled)
 def assemble_context(desk: Reader, body: Annotated[Ask, Depends(sent(Ask))]) -> Json:
     """Return what a model would read now, with the account of it. Nothing is recorded."""
-    assembly = desk.own.assemble(
-        _session(desk, body.session), body.query, desk.scope, _budget(body.file, body.total)
-    )
+    session, budget = _session(desk, body.session), _budget(body.file, body.total)
+    assembly = desk.own.assemble(session, body.query, desk.scope, budget, model=body.model)
     return _document(assembly, body.format)
 
 

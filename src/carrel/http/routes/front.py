@@ -54,8 +54,10 @@ def _shown(served: Served, name: str, access: Access) -> Shown:
 
 @front.get("/")
 async def home(request: Request) -> Response:
-    """Lead to the first workspace."""
-    return RedirectResponse(f"/w/{request.app.state.served.names[0]}/overview")
+    """Lead to the workspace of a key, else to the first."""
+    access: Access = request.state.access
+    name = access.workspace or request.app.state.served.names[0]
+    return RedirectResponse(f"/w/{name}/overview")
 
 
 @front.get("/healthz")
@@ -92,9 +94,10 @@ async def openapi(request: Request) -> Response:
 
 @front.get("/metrics")
 def metrics(request: Request) -> Response:
-    """Return the figures of this worker, as Prometheus reads them."""
+    """Return the figures of this worker, as Prometheus reads them; a key is told its workspace's alone."""
+    access: Access = request.state.access
     told: Metrics = request.app.state.metrics
-    text = told.to_text(request.app.state.hub.listening, request.app.state.served)
+    text = told.to_text(request.app.state.hub.listening, request.app.state.served, access.workspace)
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

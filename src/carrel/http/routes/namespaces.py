@@ -85,7 +85,7 @@ def _rows(desk: Desk, *, to_change: bool = False) -> list[NamespaceRow]:
     rows = desk.workspace.memory.namespaces.list()
     if desk.access.workspace is None:
         return rows
-    home = plain_title(str(desk.workspace.root))
+    home = plain_title(desk.workspace.location)
     profiles = {agent.profile for agent in desk.workspace.config.settings.agents if agent.profile}
     return [
         row

@@ -17,14 +17,12 @@ from msgspec import DecodeError
 from msgspec.structs import replace
 
 from carrel.errors import Unavailable
-from carrel.findings import Finding
 from carrel.index import Found, Pointers, Progress, Query, Source, Status, Stop, SyncReport
+from carrel.index.answer import Answer, limited
 from carrel.index.embed import Embedder
-from carrel.index.embedded.answer import Answer
 from carrel.index.embedded.parts import CATALOG_FILE, OpenIndex
 from carrel.index.embedded.words import WordsInTheWay
-
-MOST_HITS = 1_000
+from carrel.index.trouble import Trouble, told
 
 
 class CatalogDamaged(Unavailable):
@@ -54,7 +52,7 @@ class EmbeddedIndex:
         self._lock = RLock()
         self._embedding = Lock()
         self._opened: OpenIndex | None = None
-        self._trouble: dict[str, Finding] = {}
+        self._trouble = Trouble()
 
     def sync(
         self,
@@ -83,16 +81,15 @@ class EmbeddedIndex:
 
         Only a pattern that cannot be used is an error; whatever else is wrong makes the answer poorer.
         """
-        limit = min(max(query.limit, 0), MOST_HITS)
+        limit = limited(query)
         with self._lock:
             try:
                 with self._damage_set_aside():
                     found = self._search(query, also, limit) if limit else Found()
             except Unavailable as error:
                 self._close()
-                found = Found(findings=(_finding(error),))
-            findings = tuple(dict.fromkeys((*self._trouble.values(), *found.findings)))
-            return replace(found, degraded=bool(findings), findings=findings)
+                found = Found(findings=(told(error),))
+            return self._trouble.over(found)
 
     def status(self) -> Status:
         """Return how the index is."""
@@ -104,7 +101,7 @@ class EmbeddedIndex:
                 state = opened.catalog.state()
                 held = opened.count_vectors()
             except Unavailable as error:
-                return Status(degraded=True, findings=(*self._trouble.values(), _finding(error)))
+                return Status(degraded=True, findings=(*self._trouble, told(error)))
             return Status(
                 places=counts[0],
                 chunks=counts[1],
@@ -113,8 +110,8 @@ class EmbeddedIndex:
                 embedder=state.embedder,
                 location=str(opened.folder or ""),
                 unsearched=opened.catalog.lacking(),
-                degraded=bool(self._trouble),
-                findings=tuple(self._trouble.values()),
+                degraded=any(self._trouble),
+                findings=tuple(self._trouble),
             )
 
     def close(self) -> None:
@@ -126,7 +123,7 @@ class EmbeddedIndex:
         opened = self._open()
         opened.refresh()
         if query.mode in ("literal", "regex"):
-            from carrel.index.embedded.verbatim import find_verbatim  # noqa: PLC0415 - few ask for it
+            from carrel.index.verbatim import find_verbatim  # noqa: PLC0415 - few ask for it
 
             return find_verbatim(opened.texts, query, limit)
         with_vectors = query.mode in ("hybrid", "vector")
@@ -134,27 +131,27 @@ class EmbeddedIndex:
         found = Answer(parts, query, also, limit).found()
         if found.findings:
             opened.doubt()
-        return replace(found, findings=(*opened.trouble.values(), *found.findings))
+        return replace(found, findings=(*opened.trouble, *found.findings))
 
     def _sync(
         self, source: Source, only: Collection[str] | None, progress: Progress | None, *, anew: bool
     ) -> SyncReport:
         """Bring the catalog and the words up to the source, each as far as that can be done."""
-        from carrel.index.embedded.sync import take_in  # noqa: PLC0415 - who only searches has no use for it
-        from carrel.index.embedded.writing import write_words  # noqa: PLC0415 - the same
+        from carrel.index.sync import take_in  # noqa: PLC0415 - who only searches has no use for it
+        from carrel.index.writing import write_words  # noqa: PLC0415 - the same
 
         report = SyncReport()
-        with self._tried("lock"), self._damage_set_aside():
+        with self._trouble.tried("lock"), self._damage_set_aside():
             opened = self._open()
             with opened.writing():
                 if anew:
                     opened.catalog.forget()
-                with self._tried("catalog"):
+                with self._trouble.tried("catalog"):
                     opened.heal()
                     report = take_in(opened.catalog, source, only=only, progress=progress)
                     if anew:  # every part takes all of them in again
                         report = replace(report, chunks=opened.catalog.count()[1])
-                with self._tried("words"):
+                with self._trouble.tried("words"):
                     try:
                         write_words(opened.catalog, opened.need_words(), progress)
                     except WordsInTheWay:
@@ -176,7 +173,7 @@ class EmbeddedIndex:
                 report = replace(report, waiting=opened.catalog.waiting("vectors"))
         with self._lock:
             if not report.waiting:
-                self._trouble.pop("vectors", None)
+                self._trouble.drop("vectors")
             return self._with_findings(report)
 
     def _embed(
@@ -194,7 +191,7 @@ class EmbeddedIndex:
             Embedding(opened, embedder, using, self._embedding).run(progress, stop)
         except Unavailable as error:
             with self._lock:
-                self._note("vectors", error)
+                self._trouble.note("vectors", told(error))
 
     def _open(self) -> OpenIndex:
         """Return the open index, opened anew where its files are no longer those that were opened."""
@@ -204,11 +201,11 @@ class EmbeddedIndex:
             try:
                 self._opened = OpenIndex(self._folder, self._embedder, self._inside)
             except Unavailable as error:
-                self._note("folder", error)
+                self._trouble.note("folder", told(error))
                 self._folder = None
                 self._opened = OpenIndex(None, self._embedder)
             if finding := self._opened.finding:
-                self._trouble["damage"] = finding
+                self._trouble.note("damage", finding)
         return self._opened
 
     def _close(self) -> None:
@@ -229,24 +226,7 @@ class EmbeddedIndex:
                     (folder / CATALOG_FILE).rename(folder / f"{CATALOG_FILE}.damaged")
             raise CatalogDamaged from error
 
-    @contextmanager
-    def _tried(self, part: str) -> Generator[None]:
-        """Go on where a part cannot be written, and remember why until it can."""
-        try:
-            yield
-        except Unavailable as error:
-            self._note(part, error)
-        else:
-            self._trouble.pop(part, None)
-
-    def _note(self, part: str, error: Unavailable) -> None:
-        self._trouble[part] = _finding(error)
-
     def _with_findings(self, report: SyncReport) -> SyncReport:
-        findings = tuple(self._trouble.values())
-        self._trouble.pop("damage", None)  # it was said, and what was damaged is made anew
+        findings = tuple(self._trouble)
+        self._trouble.drop("damage")  # it was said, and what was damaged is made anew
         return replace(report, findings=findings)
-
-
-def _finding(error: Unavailable) -> Finding:
-    return Finding(code=error.code, message=error.message, severity="warning", hint=error.hint)

@@ -14,9 +14,10 @@ from typing import Any, cast
 from msgspec import Struct
 
 from carrel.index import Unsearched
+from carrel.index.catalog import FORMAT, PARTS, SHOWN_PATHS, Due, Known, Line, Part, Passage, Span, Stored
+from carrel.index.cells import blob_of, clean, json_of, path_of, words_of
 from carrel.index.chunk import Chunk
-from carrel.index.embedded.cells import blob_of, clean, json_of, path_of, words_of
-from carrel.index.embedded.schema import FORMAT, MIGRATIONS, PARTS, Part
+from carrel.index.embedded.schema import MIGRATIONS
 from carrel.index.source import Lack, Place
 from carrel.records.database import Database, NewerFormat
 
@@ -32,7 +33,6 @@ _STANDS = (
 )
 _VERSION = ("PRAGMA data_version", "SELECT total_changes()")
 _AT_ONCE = 500
-_SHOWN_PATHS = 5
 
 
 class State(Struct, frozen=True):
@@ -45,41 +45,6 @@ class State(Struct, frozen=True):
     words: str
     vectors: str
     embedder: str
-
-
-class Known(Struct, frozen=True, kw_only=True):
-    """What the catalog knows of a place; one with a lack has no chunks."""
-
-    id: int
-    path: str
-    stamp: str
-    digest: bytes
-    turns: int
-    begin: str
-    lack: str
-
-
-class Stored(Struct, frozen=True):
-    """A chunk as it is kept: its id, its place, and which chunk of that place it is."""
-
-    id: int
-    place: int
-    seq: int
-    chunk: Chunk
-
-
-Passage = tuple[int, int, str]
-"""The id of a chunk, its first line and its text: no more than it takes to put a document together again."""
-
-
-class Line(Struct, frozen=True):
-    """What is compared to tell which chunks of a place changed."""
-
-    id: int
-    seq: int
-    digest: bytes
-    line: int
-    end_line: int
 
 
 class Catalog:
@@ -184,7 +149,7 @@ class Catalog:
         first = "SELECT path FROM places WHERE lack = ? AND lack != '' ORDER BY path LIMIT ?"
         return {
             lack: Unsearched(
-                count, tuple(path_of(row[0]) for row in self._database.rows(first, (lack, _SHOWN_PATHS)))
+                count, tuple(path_of(row[0]) for row in self._database.rows(first, (lack, SHOWN_PATHS)))
             )
             for lack, count in counts
         }
@@ -244,10 +209,10 @@ class Catalog:
                 found[row[0]] = _stored(row)
         return found
 
-    def between(self, place: int, first: int, last: int) -> list[Stored]:
-        """Return the chunks of a place from one number to another."""
+    def spans(self, spans: Iterable[Span]) -> Iterator[Sequence[Stored]]:
+        """Yield the chunks of each span, in their order."""
         sql = f"{_READ} WHERE c.place = ? AND c.seq BETWEEN ? AND ? ORDER BY c.seq"
-        return [_stored(row) for row in self._database.rows(sql, (place, first, last))]
+        return ([_stored(row) for row in self._database.rows(sql, span)] for span in spans)
 
     def matching(self, condition: str, values: Sequence[Any]) -> Iterator[Stored]:
         """Yield the chunks for which a condition of `filters` holds, by path and in their order."""
@@ -321,7 +286,7 @@ class Catalog:
         """Note that a part has to forget a chunk."""
         self._database.rows(f"INSERT OR IGNORE INTO {part}_due VALUES (?)", (chunk,))  # noqa: S608 - one of two
 
-    def due(self, part: Part, limit: int) -> list[tuple[int, int, int]]:
+    def due(self, part: Part, limit: int) -> list[Due]:
         """Return the first chunks that are due, each with its place and number there, 0 where it is gone."""
         sql = (
             f"SELECT d.id, coalesce(c.place, 0), coalesce(c.seq, 0) FROM {part}_due d "  # noqa: S608 - one of two

@@ -4,38 +4,24 @@ No lock is held while the embedder is at work, which may be a server far away: w
 meanwhile is looked at before a batch is kept. One who makes vectors keeps others from making the same.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from threading import Lock
-from time import monotonic
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from carrel.errors import Unavailable
 from carrel.files.disk import LockTimeout
 from carrel.index import Progress, Stop
+from carrel.index.batches import Batch, make_vectors
 from carrel.index.embed import Embedder
-from carrel.index.embedded.entry import vector_text
 from carrel.index.embedded.parts import LOCK_SECONDS, OpenIndex
+from carrel.index.entry import vector_text
 
 if TYPE_CHECKING:  # numpy is heavy, and who searches words alone has no use for it
     import numpy as np
     from numpy.typing import NDArray
 
 LOCK_FILE = "embedding.lock"
-
-_FIRST, _LEAST, _MOST = 64, 64, 2_048
-_SECONDS = 0.5
-"""A batch that takes less is followed by a larger one: a server is slower than a table by far."""
-
-
-class Batch(Struct, frozen=True, kw_only=True):
-    """Chunks that are due, of one set of vectors; those that are gone have no text."""
-
-    vectors: str
-    ids: tuple[int, ...]
-    texts: Mapping[int, str]
 
 
 class Embedding:
@@ -62,13 +48,13 @@ class Embedding:
 
         Where others make them, it is left to these. Who wants all of them waits, as long as they come on.
         """
-        waiting = self._opened.catalog.waiting("vectors")
+        waiting = self.waiting()
         while waiting:
             try:
                 with self._alone(LOCK_SECONDS if stop is None else 0.0):
-                    self._make(progress, stop)
+                    make_vectors(self, self._embedder, progress, stop)
             except LockTimeout as error:
-                before, waiting = waiting, self._opened.catalog.waiting("vectors")
+                before, waiting = waiting, self.waiting()
                 is_others = error.path == LOCK_FILE
                 if is_others and stop is not None:
                     return
@@ -76,17 +62,6 @@ class Embedding:
                     raise
             else:
                 return
-
-    def _make(self, progress: Progress | None, stop: Stop | None) -> None:
-        size, done = _FIRST, 0
-        while not (stop and stop()) and (batch := self._next(size)):
-            begin = monotonic()
-            made = self._embedder.embed(list(batch.texts.values())) if batch.texts else None
-            self._keep(batch, made)
-            done += len(batch.ids)
-            if progress is not None:
-                progress(done, done + self._opened.catalog.waiting("vectors"))
-            size = min(size * 2, _MOST) if monotonic() - begin < _SECONDS else max(size // 2, _LEAST)
 
     @contextmanager
     def _alone(self, patience: float) -> Generator[None]:
@@ -99,7 +74,12 @@ class Embedding:
         finally:
             self._lock.release()
 
-    def _next(self, size: int) -> Batch | None:
+    def waiting(self) -> int:
+        """Return how many chunks are due."""
+        return self._opened.catalog.waiting("vectors")
+
+    def next(self, size: int) -> Batch | None:
+        """Return some chunks that are due, None where there are none for this embedder."""
         with self._using() as is_open:
             catalog = self._opened.catalog
             state = catalog.state() if is_open else None
@@ -109,7 +89,7 @@ class Embedding:
             texts = {own: vector_text(stored.chunk) for own, stored in catalog.chunks(due).items()}
             return Batch(vectors=state.vectors, ids=due, texts=texts) if due else None
 
-    def _keep(self, batch: Batch, made: "NDArray[np.float32] | None") -> None:
+    def keep(self, batch: Batch, made: "NDArray[np.float32] | None") -> None:
         """Keep the vectors of the chunks that are still there; ids are never given to other texts."""
         with self._using() as is_open:
             if not is_open:

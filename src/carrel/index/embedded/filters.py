@@ -5,12 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from carrel.index import Filter
-from carrel.index.analysis import fold
-from carrel.index.chunk import Chunk
-from carrel.index.embedded.catalog import Catalog, Passage, Stored
-from carrel.index.embedded.cells import blob_of, clean
-
-_LAST_DAY = "9999-12-31"
+from carrel.index.catalog import Passage, Stored
+from carrel.index.cells import blob_of, clean
+from carrel.index.embedded.catalog import Catalog
+from carrel.index.within import LAST_DAY, passes
 
 
 def select(catalog: Catalog, within: Filter) -> Iterator[Stored]:
@@ -46,11 +44,6 @@ def select_ids(catalog: Catalog, within: Filter) -> Sequence[int] | None:
     return array("q", catalog.ids(*_condition(within)))
 
 
-def plain(heading: str) -> str:
-    """Return a heading as it is compared."""
-    return " ".join(fold(heading).casefold().split())
-
-
 def _condition(within: Filter) -> tuple[str, list[Any]]:
     (places, of_places), (chunks, of_chunks) = _on_places(within), _on_chunks(within)
     return f"{places} AND {chunks}", [*of_places, *of_chunks]
@@ -83,32 +76,5 @@ def _on_chunks(within: Filter) -> tuple[str, list[Any]]:
     values: list[Any] = []
     if within.since or within.until:
         conditions.append("c.date != '' AND c.date >= ? AND c.date <= ?")
-        values += [clean(within.since), clean(within.until) or _LAST_DAY]
+        values += [clean(within.since), clean(within.until) or LAST_DAY]
     return " AND ".join(conditions), values
-
-
-def passes(chunk: Chunk, within: Filter) -> bool:
-    """Tell whether a filter lets a chunk through."""
-    if (within.shared and chunk.private) or chunk.path in within.without:
-        return False
-    wanted = (
-        (within.tiers, (chunk.tier,)),
-        (within.agents, (chunk.agent,)),
-        (within.sessions, (chunk.session,)),
-        (within.tags, chunk.tags),
-        ([plain(each) for each in within.sections], [plain(each) for each in chunk.headings]),
-    )
-    if any(asked and not set(asked).intersection(own) for asked, own in wanted):
-        return False
-    return _is_under(chunk.path, within) and _is_between(chunk.date, within)
-
-
-def _is_under(path: str, within: Filter) -> bool:
-    folders = [each.rstrip("/") for each in within.paths]
-    return not folders or any(path == each or path.startswith(f"{each}/") for each in folders)
-
-
-def _is_between(day: str, within: Filter) -> bool:
-    if not (within.since or within.until):
-        return True
-    return bool(day) and within.since <= day <= (within.until or _LAST_DAY)

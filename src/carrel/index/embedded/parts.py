@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -13,17 +13,23 @@ from carrel.errors import Unavailable
 from carrel.files.disk import Disk, LockTimeout, typed_failures
 from carrel.findings import Finding
 from carrel.index import Filter
+from carrel.index.answer import Parts
+from carrel.index.catalog import Part
 from carrel.index.embed import Embedder
-from carrel.index.embedded.answer import Parts
-from carrel.index.embedded.catalog import Catalog, Part, State
+from carrel.index.embedded.catalog import Catalog, State
 from carrel.index.embedded.filters import select_ids
-from carrel.index.embedded.lag import Lag
 from carrel.index.embedded.soundness import find_unsound
 from carrel.index.embedded.words import WORDS_FILE, Words, WordsUnavailable
+from carrel.index.lag import Lag
+from carrel.index.rescore import Candidates, candidates_of
+from carrel.index.trouble import Trouble
 from carrel.records.database import find_link
 
 if TYPE_CHECKING:
-    from carrel.index.embedded.verbatim import Texts
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from carrel.index.embedded.texts import KeptTexts
     from carrel.index.vectors import Vectors
 
 CATALOG_FILE = "catalog.db"
@@ -50,7 +56,7 @@ class OpenIndex:
 
     def __init__(self, folder: Path | None, embedder: Embedder | None, inside: Path | None = None) -> None:
         self.folder = folder
-        self.trouble: dict[str, Finding] = {}
+        self.trouble = Trouble()
         self._embedder = embedder
         self._inside = inside
         self._disk = Disk()
@@ -88,7 +94,7 @@ class OpenIndex:
         state = self.catalog.state()
         if state == self._state and self._words is not None:
             return
-        with self._noting("words"):
+        with self.trouble.tried("words"):
             if self._words is None or state.words != self._state.words:
                 self._words = None
                 self._words = self._find_words(state)
@@ -111,11 +117,11 @@ class OpenIndex:
         return None
 
     @cached_property
-    def texts(self) -> "Texts":
+    def texts(self) -> "KeptTexts":
         """What is searched as it stands."""
-        from carrel.index.embedded.verbatim import Texts  # noqa: PLC0415 - few ask for it
+        from carrel.index.embedded.texts import KeptTexts  # noqa: PLC0415 - few ask for it
 
-        return Texts(self.catalog)
+        return KeptTexts(self.catalog)
 
     def parts(self, *, with_vectors: bool, shared: bool) -> Parts:
         """Return what can answer; the trouble with what cannot is noted.
@@ -123,22 +129,21 @@ class OpenIndex:
         For others than the owner, nothing but what everybody may know of tells who speaks.
         """
         vectors: Vectors | None = None
-        self.trouble.pop("lag", None)
+        self.trouble.drop("lag")
         if with_vectors and self._embedder is not None:
             if finding := self.lag.finding:
-                self.trouble["lag"] = finding
+                self.trouble.note("lag", finding)
             if self.lag.is_small:
-                with self._noting("vectors"):
+                with self.trouble.tried("vectors"):
                     vectors = self.need_vectors()
         if shared not in self._speakers:
             self._speakers[shared] = self.catalog.speakers(shared=shared)
         return Parts(
             catalog=self.catalog,
             words=self._words,
-            vectors=vectors,
+            near=partial(self._near, vectors) if vectors is not None else None,
             embedder=self._embedder,
             speakers=self._speakers[shared],
-            allowed=self._allowed,
         )
 
     @property
@@ -229,6 +234,13 @@ class OpenIndex:
         if self._borrowed is not None:
             _remove(self._borrowed)
 
+    def _near(
+        self, vectors: "Vectors", direction: "NDArray[np.float32]", within: Filter, limit: int
+    ) -> Candidates:
+        near = vectors.search(direction, allowed=self._allowed(within), k=limit)
+        found = self.catalog.stands([own for own, _ in near])
+        return candidates_of((own, score, *found[own]) for own, score in near if own in found)
+
     def _allowed(self, within: Filter) -> Sequence[int] | None:
         if within not in self._masks:
             if len(self._masks) >= _MOST_MASKS:
@@ -293,7 +305,7 @@ class OpenIndex:
             self._set_aside(path)
         self.catalog.renew(part, self._embedder.name if self._embedder else "")
         self.refresh()
-        self.trouble.pop(part, None)
+        self.trouble.drop(part)
 
     def _set_aside(self, path: Path) -> None:
         aside = path.with_name("words.damaged")
@@ -320,17 +332,6 @@ class OpenIndex:
             with typed_failures("vectors"):
                 self._borrowed = Path(mkdtemp(prefix="carrel-"))
         return self._borrowed
-
-    @contextmanager
-    def _noting(self, part: str) -> Generator[None]:
-        try:
-            yield
-        except Unavailable as error:
-            self.trouble[part] = Finding(
-                code=error.code, message=error.message, severity="warning", hint=error.hint
-            )
-        else:
-            self.trouble.pop(part, None)
 
 
 def _remove(folder: Path) -> None:

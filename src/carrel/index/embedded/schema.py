@@ -1,15 +1,4 @@
-"""The tables of the catalog, and which format it is of."""
-
-from typing import Literal
-
-FORMAT = 3
-"""Grows with every change in what is indexed and how; an index of an earlier format is made anew.
-
-That includes what the source tells of a place: what has not changed since is not asked for again.
-"""
-
-Part = Literal["words", "vectors"]
-PARTS: tuple[Part, ...] = ("words", "vectors")
+"""The tables of the catalog."""
 
 MIGRATIONS = (
     """

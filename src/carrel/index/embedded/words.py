@@ -12,15 +12,14 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct
-
 from carrel.errors import Unavailable
 from carrel.index import Filter
 from carrel.index.analysis import GRAMS, PLAIN, analyzer, fold
 from carrel.index.analysis.languages import ENGLISH, STEMMED
-from carrel.index.embedded.entry import Entry, code_of, stands_at
-from carrel.index.embedded.filters import plain
+from carrel.index.entry import Entry, code_of, stands_at
 from carrel.index.query import MOST_WORDS, Plan
+from carrel.index.rescore import CONTEXT, PHRASE, Candidates
+from carrel.index.within import plain
 
 if TYPE_CHECKING:
     import tantivy
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
 WORDS_FILE = "meta.json"
 """What tantivy writes last, and without which there are no words."""
 
-CONTEXT = 1.2
-"""What a word near a chunk counts, beside one in it: its own text is among what is near it."""
-
-_PHRASE = 2.0
 _HEAP = 48_000_000  # bytes; below, a long build writes many segments that have to be merged
 _SMALL_HEAP = 15_000_000  # the least that tantivy takes
 _SMALL = 1_000
@@ -56,15 +51,6 @@ class WordsInTheWay(WordsUnavailable):
     """A writer that was killed has left a file where the next one is to be; the words are begun anew."""
 
     code = "words_in_the_way"
-
-
-class Candidates(Struct, frozen=True):
-    """Chunks, best first: ids, scores, where they stand, and a number for who spoke; field by field."""
-
-    ids: Sequence[int] = ()
-    scores: Sequence[float] = ()
-    stands: Sequence[int] = ()
-    speakers: Sequence[int] = ()
 
 
 class Words:
@@ -153,9 +139,10 @@ class Words:
             for name in _FACETS
         }
 
-    def rarity(self, word: str) -> float:
-        """Return how much a word tells, as it is typed: the fewer chunks have it, the more."""
-        return self._rarity(word)
+    def weigh(self, plan: Plan) -> Callable[[str], float]:
+        """Return what tells how much a word says, as it is typed: the fewer chunks have it, the more."""
+        del plan  # any word is looked up in no time
+        return self._rarity
 
     def _open(self, path: Path | None) -> "tantivy.Index":
         import tantivy  # noqa: PLC0415 - heavy
@@ -233,7 +220,7 @@ class Words:
                 asked = Query.term_query(self._schema, "exact", phrase[0], "freq")
             else:  # tantivy panics over a phrase of one word
                 asked = Query.phrase_query(self._schema, "exact", list(phrase))
-            yield Query.boost_query(asked, _PHRASE)
+            yield Query.boost_query(asked, PHRASE)
 
     def _rarest(self, field: str, words: Sequence[str]) -> Sequence[str]:
         if len(words) <= MOST_WORDS:

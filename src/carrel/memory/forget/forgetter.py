@@ -35,7 +35,6 @@ PLANNED, DONE = "forget", "forgot"
 
 OWNER = "owner"
 _AUTHOR = Author(actor=OWNER, action="forget")
-_BUSY = "Somebody else has it open: purge again when nobody has."
 _EACH = 5_000
 _PAGE = 200
 
@@ -222,11 +221,11 @@ class Forgetter(Struct, frozen=True, kw_only=True):
                 gone = replace(now, text=FORGOTTEN, key=key, line="", subject="", state="forgotten")
                 records.facts.update(gone)
         try:
-            is_clean = records.scrub()
-        except Unavailable:
-            is_clean = False
+            how = records.scrub()
+        except Unavailable as error:
+            how = f"{error.message} Purge again later."
         self.step("after:scrub")
-        return [] if is_clean else [Copy(kind="records", place="records.db", how=_BUSY)]
+        return [Copy(kind="records", place="records", how=how)] if how else []
 
     def _settle(self, event: Event) -> None:
         """Say that a plan is carried out."""

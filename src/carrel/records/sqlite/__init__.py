@@ -5,8 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from carrel import plainjson
-from carrel.records.content import Payload, pack, unpack
+from carrel.records.content import Payload, pack, sayings, unpack
 from carrel.records.database import Database
 from carrel.records.sqlite.schema import MIGRATIONS
 
@@ -20,6 +19,12 @@ if TYPE_CHECKING:
     from carrel.records.queue import Queue
     from carrel.records.recalls import Recalls
     from carrel.records.usage import Usage
+
+_KEPT = """
+    SELECT (SELECT payload FROM frozen WHERE agent = ?1 AND session = ?2 AND scope = ?3),
+        (SELECT payload FROM assemblies WHERE agent = ?1 AND session = ?2)
+    """
+_BUSY = "Somebody else has the file open: purge again when nobody has."
 
 
 class SqliteRecords:
@@ -119,6 +124,11 @@ class SqliteRecords:
         )
         return unpack(rows[0][0]) if rows else None
 
+    def kept(self, agent: str, session: str, scope: str) -> tuple[Payload | None, Payload | None]:
+        """Return what is frozen and what was sent last."""
+        frozen, sent = self._database.rows(_KEPT, (agent, session, scope))[0]
+        return None if frozen is None else unpack(frozen), None if sent is None else unpack(sent)
+
     def keep_assembly(
         self, agent: str, session: str, scope: str, *, assembly: Payload, frozen: Payload
     ) -> None:
@@ -142,16 +152,15 @@ class SqliteRecords:
         """End the freezes, and forget the last calls, that hold one of these texts."""
         gone = 0
         with self._database.transaction():
-            for text in filter(None, texts):
-                said = plainjson.dumps(text).decode()[1:-1]  # as it stands inside of a payload
+            for _, said in sayings(texts):
                 for table in ("frozen", "assemblies"):
                     sql = f"DELETE FROM {table} WHERE instr(payload, ?) RETURNING agent"  # noqa: S608 - our own
                     gone += len(self._database.rows(sql, (said,)))
         return gone
 
-    def scrub(self) -> bool:
+    def scrub(self) -> str:
         """Write the file anew without what was removed from it."""
-        return self._database.scrub()
+        return "" if self._database.scrub() else _BUSY
 
     def close(self) -> None:
         """Close the file."""

@@ -3,17 +3,16 @@
 # ruff: noqa: S608 - statements are made of words in this file alone; values are bound
 
 from datetime import datetime
-from typing import Any
 
 from carrel.records.audit import Event
-from carrel.records.content import Payload, named, pack, unpack
+from carrel.records.content import Payload, named, pack
 from carrel.records.database import Database
-from carrel.records.sqlite.columns import from_moment, from_text, from_whole, to_moment, to_text, where
+from carrel.records.rows.audit import COLUMNS, to_event
+from carrel.records.rows.columns import from_moment, from_whole
+from carrel.records.sqlite.columns import from_text, where
 
-_NOTE = """
-    INSERT INTO audit (at, actor, action, target, session, detail) VALUES (?, ?, ?, ?, ?, ?)
-    RETURNING id, at, actor, action, target, session, detail
-    """
+_COLUMNS = ", ".join(COLUMNS)
+_NOTE = f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?) RETURNING id, {_COLUMNS}"
 
 
 class SqliteAudit:
@@ -34,7 +33,7 @@ class SqliteAudit:
     ) -> Event:
         """Add an event."""
         names = (from_text(named(name)) for name in (actor, action, target, session))
-        return _event(self._database.rows(_NOTE, (from_moment(at), *names, pack(detail or {})))[0])
+        return to_event(self._database.rows(_NOTE, (from_moment(at), *names, pack(detail or {})))[0])
 
     def events(
         self,
@@ -54,21 +53,8 @@ class SqliteAudit:
         )
         upwards = after is not None and before is None
         sql = f"""
-            SELECT id, at, actor, action, target, session, detail FROM audit WHERE {which}
+            SELECT id, {_COLUMNS} FROM audit WHERE {which}
             ORDER BY id {"" if upwards else "DESC"} LIMIT ?
             """
         rows = self._database.rows(sql, (*values, max(from_whole(limit), 0)))
-        return [_event(row) for row in (reversed(rows) if upwards else rows)]
-
-
-def _event(row: tuple[Any, ...]) -> Event:
-    number, at, actor, action, target, session, detail = row
-    return Event(
-        id=number,
-        at=to_moment(at),
-        actor=to_text(actor),
-        action=to_text(action),
-        target=to_text(target),
-        session=to_text(session),
-        detail=unpack(detail),
-    )
+        return [to_event(row) for row in (reversed(rows) if upwards else rows)]

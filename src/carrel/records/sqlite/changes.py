@@ -2,20 +2,17 @@
 
 # ruff: noqa: S608 - statements are made of words in this file alone; values are bound
 
-import zlib
-from typing import Any
-
-from carrel.records.changes import PAGE_BYTES, SPLICE_BYTES, Change, ChangeState, Splice, UnknownChange
-from carrel.records.content import RecordTooLarge, named, whole
-from carrel.records.database import Database, DatabaseUnavailable
+from carrel.records.changes import PAGE_BYTES, Change, ChangeState, UnknownChange
+from carrel.records.content import named
+from carrel.records.database import Database
 from carrel.records.facts import Store
-from carrel.records.sqlite.columns import from_moment, from_text, from_whole, to_moment, to_text, where
+from carrel.records.rows.changes import COLUMNS, from_change, to_change
+from carrel.records.rows.columns import from_whole
+from carrel.records.sqlite.columns import from_text, where
 
-_COLUMNS = (
-    "at, actor, action, store, path, before, after, start, old, old_size, new, new_size, agent, session, "
-    "reason, state, undoes, revision, line"
-)
-_BEGIN = f"INSERT INTO changes ({_COLUMNS}) VALUES ({', '.join('?' * 19)}) RETURNING id, {_COLUMNS}"
+_COLUMNS = ", ".join(COLUMNS)
+_VALUES = ", ".join("?" * len(COLUMNS))
+_BEGIN = f"INSERT INTO changes ({_COLUMNS}) VALUES ({_VALUES}) RETURNING id, {_COLUMNS}"
 _DROP = "DELETE FROM changes WHERE id = ? AND state = 'begun'"
 _SETTLE = "UPDATE changes SET state = ? WHERE id = ? RETURNING id"
 _KEEP = "UPDATE changes SET revision = ? WHERE id = ? RETURNING id"
@@ -24,8 +21,6 @@ _PURGE = """
         revision = CASE revision WHEN '' THEN 'purged' ELSE revision END
     WHERE id = ? RETURNING id
     """
-_FAST = 1
-"""How hard to compress: prose is halved at once, and more effort gains little."""
 
 
 class SqliteChanges:
@@ -36,7 +31,7 @@ class SqliteChanges:
 
     def begin(self, change: Change) -> Change:
         """Keep what is about to be written."""
-        return _change(self._database.rows(_BEGIN, _row(change))[0])
+        return to_change(self._database.rows(_BEGIN, from_change(change, from_text))[0])
 
     def settle(self, number: int, state: ChangeState | None) -> None:
         """Say what became of a change."""
@@ -60,7 +55,7 @@ class SqliteChanges:
         rows = self._database.rows(f"SELECT id, {_COLUMNS} FROM changes WHERE id = ?", (from_whole(number),))
         if not rows:
             raise UnknownChange(number)
-        return _change(rows[0])
+        return to_change(rows[0])
 
     def list(
         self,
@@ -91,72 +86,4 @@ class SqliteChanges:
             SELECT id, {_COLUMNS} FROM fitting JOIN changes USING (id) WHERE newer < ? ORDER BY id DESC
             """
         rows = self._database.rows(sql, (*values, max(from_whole(limit), 0), PAGE_BYTES))
-        return [_change(row) for row in rows]
-
-
-def _row(change: Change) -> tuple[Any, ...]:
-    return (
-        from_moment(change.at),
-        from_text(named(change.actor)),
-        from_text(named(change.action)),
-        change.store,
-        from_text(named(change.path)),
-        None if change.before is None else from_text(named(change.before)),
-        None if change.after is None else from_text(named(change.after)),
-        from_whole(change.splice.start),
-        *_deflated(change.splice.old),
-        *_deflated(change.splice.new),
-        from_text(named(change.agent)),
-        from_text(named(change.session)),
-        from_text(whole(change.reason)),
-        change.state,
-        from_whole(change.undoes),
-        from_text(named(change.commit)),
-        from_whole(change.splice.line),
-    )
-
-
-def _change(row: tuple[Any, ...]) -> Change:
-    number, at, actor, action, store, path, before, after, start, old, old_size, new, new_size, *rest = row
-    agent, session, reason, state, undoes, revision, line = rest
-    return Change(
-        id=number,
-        at=to_moment(at),
-        actor=to_text(actor),
-        action=to_text(action),
-        store=store,
-        path=to_text(path),
-        before=None if before is None else to_text(before),
-        after=None if after is None else to_text(after),
-        splice=Splice(start, _inflated(number, old, old_size), _inflated(number, new, new_size), line),
-        agent=to_text(agent),
-        session=to_text(session),
-        reason=to_text(reason),
-        state=state,
-        undoes=undoes,
-        commit=to_text(revision),
-    )
-
-
-def _deflated(side: bytes) -> tuple[bytes, int]:
-    """Return one side of a splice the shorter way, and how long it is."""
-    size = len(side)
-    if size > SPLICE_BYTES:
-        hint = "Split the file: memory changes only files that are read as a whole."
-        raise RecordTooLarge("A change of a file", size, SPLICE_BYTES, unit="bytes", hint=hint)
-    return min(side, zlib.compress(side, _FAST), key=len), size
-
-
-def _inflated(number: int, column: bytes, size: int) -> bytes:
-    """Return one side of a splice; what somebody else put there takes no more room than one of ours."""
-    if len(column) >= size:
-        return column
-    stream = zlib.decompressobj()
-    try:
-        side = stream.decompress(column, min(size, SPLICE_BYTES) + 1)  # to its end, where its checksum stands
-    except zlib.error:
-        side = b""
-    if len(side) != size or not stream.eof:
-        hint = "Restore the records from a backup; the files themselves are as they were."
-        raise DatabaseUnavailable(f"Change {number} is damaged and cannot be shown or undone.", hint=hint)
-    return side
+        return [to_change(row) for row in rows]

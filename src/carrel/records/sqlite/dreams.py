@@ -6,36 +6,22 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any, get_args
 
-from carrel import plainjson
-from carrel.records.content import named, pack, whole
+from carrel.records.content import named
 from carrel.records.database import Database
-from carrel.records.dreams import (
-    Dream,
-    DreamOvertaken,
-    DreamState,
-    Promotion,
-    PromotionState,
-    UnknownDream,
-)
+from carrel.records.dreams import Dream, DreamOvertaken, DreamState, PromotionState, UnknownDream
 from carrel.records.facts import buried
-from carrel.records.sqlite.columns import (
-    among,
-    from_moment,
-    from_text,
-    from_texts,
-    from_whole,
-    to_moment,
-    to_text,
-    to_texts,
-    where,
-)
+from carrel.records.rows.columns import from_whole, to_moment, to_text
+from carrel.records.rows.dreams import DREAM, PROMOTION, from_dream, from_promotion, to_dream
+from carrel.records.sqlite.columns import among, from_text, where
 
-_COLUMNS = "agent, at, path, diary, heading, counts, reason, existed, mark, changes, problem, state, ended"
+_COLUMNS = ", ".join(DREAM)
+_VALUES = ", ".join("?" * len(DREAM))
 _LAST = "SELECT coalesce(max(id), 0) FROM dreams WHERE agent = ?"
-_PLAN = f"INSERT INTO dreams ({_COLUMNS}) VALUES ({', '.join('?' * 13)}) RETURNING id"
-_UPDATE = f"UPDATE dreams SET ({_COLUMNS}) = ({', '.join('?' * 13)}) WHERE id = ? RETURNING id"
-_GIVEN = "key, text, score, hits, days, trust, kind, subject, session, evidence, source, state"
-_PROMOTE = f"INSERT INTO promotions (dream, place, agent, {_GIVEN}) VALUES ({', '.join('?' * 15)})"
+_PLAN = f"INSERT INTO dreams ({_COLUMNS}) VALUES ({_VALUES}) RETURNING id"
+_UPDATE = f"UPDATE dreams SET ({_COLUMNS}) = ({_VALUES}) WHERE id = ? RETURNING id"
+_GIVEN = ", ".join(PROMOTION)
+_EACH = ", ".join("?" * len(PROMOTION))
+_PROMOTE = f"INSERT INTO promotions (dream, place, agent, {_GIVEN}) VALUES (?, ?, ?, {_EACH})"
 _TURN = "UPDATE promotions SET state = ? WHERE dream = ? AND place = ?"
 _OPEN = "SELECT 1 FROM promotions WHERE agent = ? AND key = ? AND state IN ('planned', 'promoted')"
 # One that was taken back and promoted again counts as promoted.
@@ -60,8 +46,8 @@ class SqliteDreams:
 
     def plan(self, dream: Dream, *, after: int) -> Dream:
         """Keep what is about to be written."""
-        row, agent = _row(dream), from_text(named(dream.agent))
-        promotions = [_promotion_row(promotion) for promotion in dream.promotions]
+        row, agent = from_dream(dream, from_text), from_text(named(dream.agent))
+        promotions = [from_promotion(promotion, from_text) for promotion in dream.promotions]
         with self._database.transaction():
             rivals = (self._database.rows(_OPEN, (agent, key)) for key, *_ in promotions)
             if self._database.rows(_LAST, (agent,))[0][0] != after or any(rivals):
@@ -81,7 +67,7 @@ class SqliteDreams:
     def update(self, dream: Dream) -> None:
         """Keep a run as it is now."""
         with self._database.transaction():
-            if not self._database.rows(_UPDATE, (*_row(dream), from_whole(dream.id))):
+            if not self._database.rows(_UPDATE, (*from_dream(dream, from_text), from_whole(dream.id))):
                 raise UnknownDream(dream.id)
             for place, promotion in enumerate(dream.promotions):
                 self._database.rows(_TURN, (promotion.state, dream.id, place))
@@ -128,79 +114,4 @@ class SqliteDreams:
     def _dreams(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Dream]:
         sql = f"SELECT {_GIVEN} FROM promotions WHERE dream = ? ORDER BY place"
         for row in rows:
-            yield _dream(row, self._database.rows(sql, (row[0],)))
-
-
-def _row(dream: Dream) -> tuple[Any, ...]:
-    return (
-        from_text(named(dream.agent)),
-        from_moment(dream.at),
-        from_text(named(dream.path)),
-        from_text(named(dream.diary)),
-        from_text(named(dream.heading)),
-        pack(dream.counts),
-        from_text(whole(dream.reason)),
-        int(dream.existed),
-        from_whole(dream.mark),
-        plainjson.dumps(dream.changes).decode(),
-        from_text(whole(dream.problem)),
-        dream.state,
-        None if dream.ended is None else from_moment(dream.ended),
-    )
-
-
-def _promotion_row(promotion: Promotion) -> tuple[Any, ...]:
-    return (
-        from_text(whole(promotion.key)),
-        from_text(whole(promotion.text)),
-        promotion.score,
-        from_whole(promotion.hits),
-        from_whole(promotion.days),
-        promotion.trust,
-        from_text(named(promotion.kind)),
-        from_text(named(promotion.subject)),
-        from_text(named(promotion.session)),
-        from_texts(promotion.evidence),
-        from_text(named(promotion.source)),
-        promotion.state,
-    )
-
-
-def _dream(row: tuple[Any, ...], promotions: Iterable[tuple[Any, ...]]) -> Dream:
-    number, agent, at, path, diary, heading, counts, reason, *rest = row
-    existed, mark, changes, problem, state, ended = rest
-    return Dream(
-        id=number,
-        agent=to_text(agent),
-        at=to_moment(at),
-        path=to_text(path),
-        diary=to_text(diary),
-        heading=to_text(heading),
-        counts=plainjson.loads(counts),
-        reason=to_text(reason),
-        promotions=tuple(_promotion(each) for each in promotions),
-        existed=bool(existed),
-        mark=mark,
-        changes=tuple(plainjson.loads(changes)),
-        problem=to_text(problem),
-        state=state,
-        ended=None if ended is None else to_moment(ended),
-    )
-
-
-def _promotion(row: tuple[Any, ...]) -> Promotion:
-    key, text, score, hits, days, trust, kind, subject, session, evidence, source, state = row
-    return Promotion(
-        key=to_text(key),
-        text=to_text(text),
-        score=score,
-        hits=hits,
-        days=days,
-        trust=trust,
-        kind=to_text(kind),
-        subject=to_text(subject),
-        session=to_text(session),
-        evidence=to_texts(evidence),
-        source=to_text(source),
-        state=state,
-    )
+            yield to_dream(row, self._database.rows(sql, (row[0],)))

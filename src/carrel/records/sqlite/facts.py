@@ -5,26 +5,15 @@
 from collections.abc import Collection, Iterable
 from typing import Any, get_args
 
-from carrel.records.content import named, whole
+from carrel.records.content import named
 from carrel.records.database import Database
 from carrel.records.facts import Fact, FactState, Store, UnknownFact, buried
-from carrel.records.sqlite.columns import (
-    among,
-    from_moment,
-    from_text,
-    from_texts,
-    from_whole,
-    to_moment,
-    to_text,
-    to_texts,
-    where,
-)
+from carrel.records.rows.columns import from_whole
+from carrel.records.rows.facts import COLUMNS, from_fact, to_fact
+from carrel.records.sqlite.columns import among, from_text, where
 
-_COLUMNS = (
-    "id, agent, layer, kind, text, key, at, session, evidence, trust, subject, valid_from, valid_until, "
-    "state, reason, store, path, section, line, superseded_by, replaces, seen, pinned, change"
-)
-_VALUES = ", ".join("?" * len(_COLUMNS.split(", ")))
+_COLUMNS = ", ".join(COLUMNS)
+_VALUES = ", ".join("?" * len(COLUMNS))
 _ADD = f"INSERT INTO facts ({_COLUMNS}) VALUES ({_VALUES}) ON CONFLICT (id) DO NOTHING RETURNING number"
 _UPDATE = f"UPDATE facts SET ({_COLUMNS}) = ({_VALUES}) WHERE id = ? RETURNING number"
 _GET = f"SELECT number, {_COLUMNS} FROM facts WHERE id = ?"
@@ -44,7 +33,7 @@ class SqliteFacts:
 
     def add(self, facts: Iterable[Fact]) -> int:
         """Keep those whose id is new."""
-        rows = [_row(fact) for fact in facts]
+        rows = [from_fact(fact, from_text) for fact in facts]
         if not rows:
             return 0
         with self._database.transaction():
@@ -52,11 +41,11 @@ class SqliteFacts:
 
     def get(self, fact: str) -> Fact:
         """Return the fact with this id."""
-        return _fact(self._find(fact)[1:])
+        return to_fact(self._find(fact)[1:])
 
     def update(self, fact: Fact) -> None:
         """Keep a fact as it is now."""
-        if not self._database.rows(_UPDATE, (*_row(fact), from_text(fact.id))):
+        if not self._database.rows(_UPDATE, (*from_fact(fact, from_text), from_text(fact.id))):
             raise UnknownFact(fact.id)
 
     def find(
@@ -97,7 +86,7 @@ class SqliteFacts:
         keys = () if key is None else (from_text(key), buried(key))
         wanted = (*keys, *(value for _, value in given), *states, *values, max(from_whole(limit), 0))
         found = self._database.rows(sql, wanted)
-        return [_fact(row) for row in found]
+        return [to_fact(row) for row in found]
 
     def counts(self, agent: str | None = None) -> dict[FactState, int]:
         """Return how many facts are in each state."""
@@ -120,63 +109,3 @@ class SqliteFacts:
         if not rows:
             raise UnknownFact(fact)
         return rows[0]
-
-
-def _row(fact: Fact) -> tuple[Any, ...]:
-    return (
-        from_text(named(fact.id)),
-        from_text(named(fact.agent)),
-        fact.layer,
-        from_text(named(fact.kind)),
-        from_text(whole(fact.text)),
-        from_text(whole(fact.key)),
-        from_moment(fact.at),
-        from_text(named(fact.session)),
-        from_texts(fact.evidence),
-        fact.trust,
-        from_text(named(fact.subject)),
-        from_text(named(fact.valid_from)),
-        from_text(named(fact.valid_until)),
-        fact.state,
-        from_text(whole(fact.reason)),
-        fact.store,
-        from_text(named(fact.path)),
-        from_text(named(fact.section)),
-        from_text(whole(fact.line)),
-        from_text(named(fact.superseded_by)),
-        from_text(named(fact.replaces)),
-        from_whole(fact.seen),
-        int(fact.pinned),
-        from_whole(fact.change),
-    )
-
-
-def _fact(row: tuple[Any, ...]) -> Fact:
-    fact, agent, layer, kind, text, key, at, session, evidence, trust, subject, begin, end, *rest = row
-    state, reason, store, path, section, line, superseded_by, replaces, seen, pinned, change = rest
-    return Fact(
-        id=to_text(fact),
-        agent=to_text(agent),
-        layer=layer,
-        kind=to_text(kind),
-        text=to_text(text),
-        key=to_text(key),
-        at=to_moment(at),
-        session=to_text(session),
-        evidence=to_texts(evidence),
-        trust=trust,
-        subject=to_text(subject),
-        valid_from=to_text(begin),
-        valid_until=to_text(end),
-        state=state,
-        reason=to_text(reason),
-        store=store,
-        path=to_text(path),
-        section=to_text(section),
-        line=to_text(line),
-        superseded_by=to_text(superseded_by),
-        replaces=to_text(replaces),
-        seen=seen,
-        pinned=bool(pinned),
-        change=change,
-    )

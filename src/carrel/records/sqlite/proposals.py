@@ -4,7 +4,7 @@
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any, get_args
+from typing import get_args
 
 from carrel.records.content import named, whole
 from carrel.records.database import Database
@@ -16,24 +16,13 @@ from carrel.records.proposals import (
     UnknownProposal,
     Verdict,
 )
-from carrel.records.sqlite.columns import (
-    among,
-    from_moment,
-    from_text,
-    from_texts,
-    from_whole,
-    to_moment,
-    to_text,
-    to_texts,
-    where,
-)
+from carrel.records.rows.columns import from_moment, from_whole
+from carrel.records.rows.proposals import COLUMNS, from_proposal, to_proposal
+from carrel.records.sqlite.columns import among, from_text, where
 
-_COLUMNS = (
-    "key, at, agent, actor, action, why, reason, store, path, section, old, new, trust, session, evidence, "
-    "facts, state, decided_at, decided_by"
-)
+_COLUMNS = ", ".join(COLUMNS)
 _ADD = f"""
-    INSERT INTO proposals ({_COLUMNS}) VALUES ({", ".join("?" * 19)})
+    INSERT INTO proposals ({_COLUMNS}) VALUES ({", ".join("?" * len(COLUMNS))})
     ON CONFLICT (key) DO NOTHING RETURNING id, {_COLUMNS}
     """
 _SELECT = f"SELECT id, {_COLUMNS} FROM proposals WHERE "
@@ -52,17 +41,17 @@ class SqliteProposals:
 
     def add(self, proposal: Proposal) -> Proposal:
         """Keep a proposal, or return the one there is."""
-        row = _row(proposal)
+        row = from_proposal(proposal, from_text)
         with self._database.transaction():
             rows = self._database.rows(_ADD, row) or self._database.rows(f"{_SELECT} key = ?", row[:1])
-        return _proposal(rows[0])
+        return to_proposal(rows[0])
 
     def get(self, number: int) -> Proposal:
         """Return a proposal."""
         rows = self._database.rows(f"{_SELECT} id = ?", (from_whole(number),))
         if not rows:
             raise UnknownProposal(number)
-        return _proposal(rows[0])
+        return to_proposal(rows[0])
 
     def list(
         self,
@@ -81,7 +70,7 @@ class SqliteProposals:
         state = among("state" if one else "+state", states)
         sql = f"{_SELECT}{which} AND {state} ORDER BY id LIMIT ?"
         rows = self._database.rows(sql, (*values, *states, max(from_whole(limit), 0)))
-        return [_proposal(row) for row in rows]
+        return [to_proposal(row) for row in rows]
 
     def decide(
         self, number: int, state: Verdict, *, at: datetime, by: str, new: str | None = None
@@ -92,7 +81,7 @@ class SqliteProposals:
         rows = self._database.rows(_DECIDE, values)
         if not rows:
             raise AlreadyDecided(self.get(number))
-        return _proposal(rows[0])
+        return to_proposal(rows[0])
 
     def purge(self, number: int) -> None:
         """Forget the texts of a proposal for good."""
@@ -103,54 +92,3 @@ class SqliteProposals:
         """Return how many proposals are in each state."""
         rows = self._database.rows("SELECT state, count(*) FROM proposals GROUP BY state")
         return dict.fromkeys(get_args(ProposalState), 0) | {row[0]: row[1] for row in rows}
-
-
-def _row(proposal: Proposal) -> tuple[Any, ...]:
-    return (
-        from_text(named(proposal.key)),
-        from_moment(proposal.at),
-        from_text(named(proposal.agent)),
-        from_text(named(proposal.actor)),
-        proposal.action,
-        from_text(named(proposal.why)),
-        from_text(whole(proposal.reason)),
-        proposal.store,
-        from_text(named(proposal.path)),
-        from_text(named(proposal.section)),
-        from_text(whole(proposal.old, TEXT_CHARACTERS)),
-        from_text(whole(proposal.new, TEXT_CHARACTERS)),
-        proposal.trust,
-        from_text(named(proposal.session)),
-        from_texts(proposal.evidence),
-        from_texts(proposal.facts),
-        proposal.state,
-        None if proposal.decided_at is None else from_moment(proposal.decided_at),
-        from_text(named(proposal.decided_by)),
-    )
-
-
-def _proposal(row: tuple[Any, ...]) -> Proposal:
-    number, key, at, agent, actor, action, why, reason, store, path, section, old, new, *rest = row
-    trust, session, evidence, facts, state, decided_at, decided_by = rest
-    return Proposal(
-        id=number,
-        key=to_text(key),
-        at=to_moment(at),
-        agent=to_text(agent),
-        actor=to_text(actor),
-        action=action,
-        why=to_text(why),
-        reason=to_text(reason),
-        store=store,
-        path=to_text(path),
-        section=to_text(section),
-        old=to_text(old),
-        new=to_text(new),
-        trust=trust,
-        session=to_text(session),
-        evidence=to_texts(evidence),
-        facts=to_texts(facts),
-        state=state,
-        decided_at=None if decided_at is None else to_moment(decided_at),
-        decided_by=to_text(decided_by),
-    )

@@ -6,13 +6,14 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
-from carrel import plainjson
-from carrel.records.content import Payload, named, pack, unpack
+from carrel.records.content import Payload, named, pack, sayings
 from carrel.records.database import Database
 from carrel.records.queue import AT_ONCE, ERROR_CHARACTERS, Job, LeaseLost, State, UnknownJob
-from carrel.records.sqlite.columns import from_moment, from_text, from_whole, to_moment, to_text, where
+from carrel.records.rows.columns import from_moment, from_whole
+from carrel.records.rows.queue import COLUMNS, to_job
+from carrel.records.sqlite.columns import from_text, where
 
-_COLUMNS = "id, kind, key, payload, state, attempts, not_before, error, result, claim, worker, due"
+_COLUMNS = ", ".join(COLUMNS)
 _PUT = f"""
     INSERT INTO jobs (kind, key, payload, state, attempts, not_before, error, result, claim, worker, due)
     VALUES (?, ?, ?, 'waiting', 0, ?4, '', '{{}}', 0, '', ?4)
@@ -62,7 +63,7 @@ class SqliteQueue:
         values = (*name, pack(payload), from_moment(not_before or AT_ONCE))
         with self._database.transaction():
             rows = self._database.rows(_PUT, values) or self._database.rows(_FIND, name)
-        return _job(rows[0])
+        return to_job(rows[0])
 
     def take(self, kinds: Collection[str], *, now: datetime, lease: timedelta, worker: str) -> Job | None:
         """Claim the first job that is due."""
@@ -72,14 +73,14 @@ class SqliteQueue:
             return None  # an idle worker asks often, and must not keep others from writing
         values = (from_text(named(worker)), from_moment(now, lease), *which)
         rows = self._database.rows(_TAKE.format(due, _COLUMNS), values)
-        return _job(rows[0]) if rows else None
+        return to_job(rows[0]) if rows else None
 
     def extend(self, job: Job, *, now: datetime, lease: timedelta) -> Job:
         """Hold a taken job for longer."""
         rows = self._database.rows(_EXTEND, (from_moment(now, lease), job.id, job.claim))
         if not rows:
             raise LeaseLost(job)
-        return _job(rows[0])
+        return to_job(rows[0])
 
     def finish(self, job: Job, result: Payload | None = None) -> None:
         """Say that a taken job is done."""
@@ -108,7 +109,7 @@ class SqliteQueue:
         rows = self._database.rows(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", (from_whole(number),))
         if not rows:
             raise UnknownJob(number)
-        return _job(rows[0])
+        return to_job(rows[0])
 
     def jobs(
         self, state: State | None = None, *, kind: str | None = None, limit: int = 100, after: int = 0
@@ -120,7 +121,7 @@ class SqliteQueue:
             ("kind = ?", None if kind is None else from_text(kind)),
         )
         sql = f"SELECT {_COLUMNS} FROM jobs WHERE {which} ORDER BY id LIMIT ?"
-        return [_job(row) for row in self._database.rows(sql, (*values, max(from_whole(limit), 0)))]
+        return [to_job(row) for row in self._database.rows(sql, (*values, max(from_whole(limit), 0)))]
 
     def holding(self, texts: Collection[str]) -> int:
         """Return how many jobs hold one of these texts."""
@@ -133,8 +134,7 @@ class SqliteQueue:
 
     def _count(self, sql: str, texts: Collection[str]) -> int:
         found: set[int] = set()
-        for text in filter(None, texts):
-            said = plainjson.dumps(text).decode()[1:-1]  # as it stands inside of a payload
+        for text, said in sayings(texts):
             found |= {row[0] for row in self._database.rows(sql, (said, from_text(text)))}
         return len(found)
 
@@ -152,21 +152,3 @@ class SqliteQueue:
             rows = self._database.rows("SELECT state FROM jobs WHERE id = ? AND claim = ?", claim)
             if not rows or rows[0][0] not in ended:
                 raise LeaseLost(job)
-
-
-def _job(row: tuple[Any, ...]) -> Job:
-    number, kind, key, payload, state, attempts, not_before, error, result, claim, worker, due = row
-    return Job(
-        id=number,
-        kind=to_text(kind),
-        key=to_text(key),
-        payload=unpack(payload),
-        state=state,
-        attempts=attempts,
-        not_before=to_moment(not_before),
-        error=to_text(error),
-        result=unpack(result),
-        claim=claim,
-        worker=to_text(worker),
-        leased_until=to_moment(due) if state == "running" else None,
-    )

@@ -2,41 +2,28 @@
 
 # ruff: noqa: S608 - statements are made of words in this file alone; values are bound
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cache
 from typing import Any
 
-from carrel.records.content import named
 from carrel.records.database import Database
-from carrel.records.recalls import (
-    MOST_REMEMBERED,
-    QUARTER,
-    WORTH,
-    RecallEvent,
-    Remembered,
-    bounded,
-)
-from carrel.records.sqlite.columns import (
-    from_moment,
-    from_text,
-    from_texts,
-    from_whole,
-    to_moment,
-    to_text,
-)
+from carrel.records.recalls import MOST_REMEMBERED, QUARTER, WORTH, RecallEvent, Remembered, bounded
+from carrel.records.rows.columns import from_moment, from_texts, from_whole
+from carrel.records.rows.recalls import from_place, from_recall, to_recall, to_remembered
+from carrel.records.sqlite.columns import from_text
 
 _ASK = "INSERT INTO queries (text) VALUES (?) RETURNING id"
 _ASKED = "SELECT id FROM queries WHERE text = ?"
 _FIND = "SELECT id FROM recalled WHERE agent = ? AND path = ? AND line = ? AND tier = ? AND text = ?"
 _KEEP = "INSERT INTO recalled (agent, path, line, tier, text) VALUES (?, ?, ?, ?, ?) RETURNING id"
 _ADD = """
-    INSERT INTO recalls (agent, session, at, query, recalled, rank, score, who)
+    INSERT INTO recalls (agent, recalled, session, at, query, rank, score, who)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     """
 _COUNT = "SELECT count(*) FROM recalls WHERE agent = ? AND at >= ?"
 _SINCE = """
-    SELECT recalls.agent, session, at, queries.text, path, line, tier, rank, score, recalled.text, who
+    SELECT recalls.agent, path, line, tier, recalled.text, session, at, queries.text, rank, score, who
     FROM recalls JOIN queries ON queries.id = query JOIN recalled ON recalled.id = recalled
     WHERE recalls.agent = ? AND at >= ? ORDER BY at DESC, recalls.id DESC LIMIT ?
     """
@@ -49,7 +36,7 @@ _REMEMBERED = f"""
             sum(score NOT BETWEEN 0 AND 1) AS odd
         FROM recalls WHERE +agent = ?1 AND at <= ?2 AND at > ?3 GROUP BY recalled
     )
-    SELECT tier, path, line, text, hits, worth, last, queries, quarters, odd
+    SELECT tier, path, line, text, hits, worth, last, odd, queries, quarters
     FROM texts JOIN recalled ON recalled.id = number
     WHERE tier IN (SELECT value FROM json_each(?4)) ORDER BY hits DESC, number LIMIT ?5
     """
@@ -73,14 +60,13 @@ class SqliteRecalls:
 
     def add(self, events: Iterable[RecallEvent]) -> None:
         """Keep them all, or none."""
-        kept = [_checked(bounded(event)) for event in events]
+        events = [bounded(event) for event in events]
+        kept = [(from_place(event, from_text), from_recall(event, from_text)) for event in events]
         if kept:
             with self._database.transaction():
-                query, place = cache(self._query), cache(self._place)
-                for event, columns in kept:
-                    session, at = from_text(event.session), from_moment(event.at)
-                    numbers = query(from_text(event.query)), place(columns)
-                    row = (columns[0], session, at, *numbers, event.rank, event.score, event.who)
+                number, place = cache(self._query), cache(self._place)
+                for columns, (session, at, query, *rest) in kept:
+                    row = (columns[0], place(columns), session, at, number(query), *rest)
                     self._database.rows(_ADD, row)
 
     def count(self, agent: str, since: datetime) -> int:
@@ -90,7 +76,7 @@ class SqliteRecalls:
     def since(self, agent: str, since: datetime, limit: int = 200) -> list[RecallEvent]:
         """Return those from then on, newest first."""
         values = (from_text(agent), from_moment(since), max(from_whole(limit), 0))
-        return [_event(row) for row in self._database.rows(_SINCE, values)]
+        return [to_recall(row) for row in self._database.rows(_SINCE, values)]
 
     def remembered(
         self,
@@ -109,7 +95,8 @@ class SqliteRecalls:
             from_texts(tuple(tiers)),
             max(from_whole(limit), 0),
         )
-        return [_remembered(row) for row in self._database.rows(_REMEMBERED, values)]
+        rows = self._database.rows(_REMEMBERED, values)
+        return [to_remembered(row, _numbers(queries), _numbers(quarters)) for *row, queries, quarters in rows]
 
     def forget(self, texts: Collection[str]) -> int:
         """Remove every recall of a text, or by a query, that holds one of these."""
@@ -132,46 +119,5 @@ class SqliteRecalls:
         return rows[0][0]
 
 
-def _checked(event: RecallEvent) -> tuple[RecallEvent, tuple[Any, ...]]:
-    """Return an event with the columns of what it recalled; what cannot be kept is refused before any is."""
-    named(event.session)
-    from_moment(event.at)
-    agent, path, tier = (from_text(named(name)) for name in (event.agent, event.path, event.tier))
-    return event, (agent, path, event.line, tier, from_text(event.text))
-
-
-def _event(row: tuple[Any, ...]) -> RecallEvent:
-    agent, session, at, query, path, line, tier, rank, score, text, who = row
-    return RecallEvent(
-        agent=to_text(agent),
-        session=to_text(session),
-        at=to_moment(at),
-        query=to_text(query),
-        path=to_text(path),
-        line=line,
-        tier=to_text(tier),
-        rank=rank,
-        score=score,
-        text=to_text(text),
-        who=who,
-    )
-
-
-def _remembered(row: tuple[Any, ...]) -> Remembered:
-    tier, path, line, text, hits, worth, last, queries, quarters, odd = row
-    return Remembered(
-        tier=to_text(tier),
-        path=to_text(path),
-        line=line,
-        text=to_text(text),
-        hits=hits,
-        worth=worth,
-        last=to_moment(last),
-        queries=_numbers(queries),
-        quarters=_numbers(quarters),
-        odd=odd,
-    )
-
-
-def _numbers(column: str) -> frozenset[int]:
-    return frozenset(map(int, column.split(",")))
+def _numbers(column: str) -> Iterator[int]:
+    return map(int, column.split(","))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,18 +13,19 @@ from carrel.findings import Finding
 from carrel.index import Filter, Found, Hit, Pointers, Query
 from carrel.index.analysis import PLAIN, find_words, fold
 from carrel.index.analysis.languages import tell_language
-from carrel.index.embed import Embedder
-from carrel.index.embedded.catalog import Catalog, Stored
-from carrel.index.embedded.entry import code_of, stands_at
-from carrel.index.embedded.filters import passes
-from carrel.index.embedded.rescore import rescore
-from carrel.index.embedded.words import Candidates, Words
-from carrel.index.fuse import Fused, Ranked, Ranking, fuse_ranks, fuse_scores
+from carrel.index.catalog import Reading, Stored
+from carrel.index.embed import Embedder, Weigh
+from carrel.index.entry import code_of
+from carrel.index.fuse import Fused, Ranking, fuse_ranks, fuse_scores
 from carrel.index.fuse.reorder import by_recency, diversify
 from carrel.index.query import Plan, plan
+from carrel.index.rescore import Candidates, rescore
+from carrel.index.trouble import told
+from carrel.index.within import passes
 
 if TYPE_CHECKING:  # numpy is heavy, and who searches words alone has no use for it
-    from carrel.index.vectors import Vectors
+    import numpy as np
+    from numpy.typing import NDArray
 
 POOL, FUSED_POOL = 60, 120
 """How many candidates a list gives, at least: alone, and where another may move them up."""
@@ -35,21 +36,51 @@ VECTOR_WEIGHT = 0.6
 FAR = 0.2
 """What is no nearer than this, and has no word of the question, is not shown: something is always nearest."""
 
+_MOST_HITS = 1_000
 _POOL_PER_HIT = 4
 _SPARE = 5  # what is found and gone by now is not shown, and this many may be
 _SHOWN_LANGUAGES = 4
 _NO_FACETS: Mapping[str, Mapping[str, int]] = {}
 
 
-class Parts(Struct, frozen=True, kw_only=True):
-    """What can answer at the moment; `allowed` returns the ids that a filter lets through, None for all."""
+def limited(query: Query) -> int:
+    """Return how many hits an answer has at most."""
+    return min(max(query.limit, 0), _MOST_HITS)
 
-    catalog: Catalog
-    words: Words | None
-    vectors: "Vectors | None"
+
+class WordLists(Protocol):
+    """What an answer asks of the words."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that occur."""
+        ...
+
+    def search(self, plan: Plan, within: Filter, limit: int) -> Candidates:
+        """Return the chunks with most and rarest of the words; the filter comes before the cut."""
+        ...
+
+    def facets(self, plan: Plan, within: Filter) -> Mapping[str, Mapping[str, int]]:
+        """Return how many chunks with any of the words there are, by tier, agent and session."""
+        ...
+
+    def weigh(self, plan: Plan) -> Weigh:
+        """Return what tells how much a word of a question says: the fewer chunks have it, the more."""
+        ...
+
+
+Near = Callable[["NDArray[np.float32]", Filter, int], Candidates]
+"""Returns the chunks nearest to a direction that a filter lets through, so many of them."""
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """What can answer at the moment."""
+
+    catalog: Reading
+    words: WordLists | None
+    near: Near | None
     embedder: Embedder | None
     speakers: Sequence[str]
-    allowed: Callable[[Filter], Sequence[int] | None]
 
 
 class Answer:
@@ -60,7 +91,7 @@ class Answer:
         self._query = query
         self._also = also
         self._limit = limit
-        is_alone = query.mode == "lexical" or parts.vectors is None
+        is_alone = query.mode == "lexical" or parts.near is None
         self._pool = max(POOL if is_alone else FUSED_POOL, _POOL_PER_HIT * limit)
         self._findings: list[Finding] = []
         self._stored: dict[int, Stored] = {}
@@ -106,9 +137,7 @@ class Answer:
         try:
             return part()
         except Unavailable as error:
-            self._findings.append(
-                Finding(code=error.code, message=error.message, severity="warning", hint=error.hint)
-            )
+            self._findings.append(told(error))
             return None
 
     def _by_word(self) -> Ranking | None:
@@ -119,15 +148,15 @@ class Answer:
         return Ranking(name="words", hits=rescore(found, self._speakers), low=None if is_cut else 0.0)
 
     def _by_vector(self) -> Ranking | None:
-        vectors, embedder = self._parts.vectors, self._parts.embedder
-        if vectors is None or embedder is None or self._plan.is_empty:
+        near, embedder = self._parts.near, self._parts.embedder
+        if near is None or embedder is None or self._plan.is_empty:
             return None
         # How rare a word is tells of all texts, and so only to those who may see all.
         words = self._parts.words
-        weigh = None if self._query.within.shared or words is None else words.rarity
+        weigh = None if self._query.within.shared or words is None else words.weigh(self._plan)
         direction = embedder.embed_query(self._plan.meaning, weigh)
-        near = vectors.search(direction, allowed=self._parts.allowed(self._query.within), k=self._pool)
-        return Ranking(name="vectors", hits=self._rescored(near), weight=VECTOR_WEIGHT)
+        found = near(direction, self._query.within, self._pool)
+        return Ranking(name="vectors", hits=rescore(found, self._speakers), weight=VECTOR_WEIGHT)
 
     def _pointed(self, pointers: Pointers) -> Ranking:
         """Return the list that others made, of chunks that the filter lets through."""
@@ -139,17 +168,6 @@ class Answer:
                     found[stored.id] = max(pointer.score, found.get(stored.id, pointer.score))
         hits = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
         return Ranking(name=pointers.name, hits=hits, weight=pointers.weight, low=0.0)
-
-    def _rescored(self, near: Ranked) -> Ranked:
-        found = self._parts.catalog.stands([own for own, _ in near])
-        kept = [(own, score, *found[own]) for own, score in near if own in found]
-        candidates = Candidates(
-            [own for own, *_ in kept],
-            [score for _, score, *_ in kept],
-            [stands_at(place, seq, tier) for _, _, place, seq, tier, _ in kept],
-            [code_of(speaker) if speaker else 0 for *_, speaker in kept],
-        )
-        return rescore(candidates, self._speakers)
 
     @cached_property
     def _speakers(self) -> frozenset[int]:

@@ -3,20 +3,16 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.findings import Finding
 from carrel.index import Filter, Found, Hit, Query
-from carrel.index.embedded.catalog import Catalog, Passage, Stored
-from carrel.index.embedded.filters import read_place, select_places
+from carrel.index.catalog import Passage, Reading, Stored
 from carrel.index.literal import LiteralHit, scan
 from carrel.index.literal.needles import Needle, pattern, substring
-
-_MOST_KEPT = 4_000_000
-_NUMBERS = 64
-"""Characters of texts that are kept for the next question, and what the numbers of a chunk count as."""
 
 
 class Whole(Struct, frozen=True, kw_only=True):
@@ -35,33 +31,17 @@ class Whole(Struct, frozen=True, kw_only=True):
         return self.ids[max(bisect_right(self.lines, line) - 1, 0)]
 
 
-class Texts:
-    """The texts of a catalog; those that were put together are kept until it changes."""
+class Texts(Protocol):
+    """What is searched as it stands."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
-        self._version: object = None
-        self._kept: dict[tuple[Filter, int], list[Whole]] = {}
-        self._size = 0
+    @property
+    def catalog(self) -> Reading:
+        """What the texts are put together from."""
+        ...
 
     def within(self, within: Filter) -> Iterator[Whole]:
         """Yield what a filter lets through, by path and line; a place is read when its turn comes."""
-        if self._version != (version := self.catalog.version()):
-            self._kept.clear()
-            self._version, self._size = version, 0
-        for place, is_session in select_places(self.catalog, within):
-            wholes = self._kept.get((within, place))
-            if wholes is None:
-                passages = read_place(self.catalog, place, within)
-                wholes = list(_wholes(passages, is_session=is_session)) if passages else []
-                self._keep((within, place), wholes)
-            yield from wholes
-
-    def _keep(self, key: tuple[Filter, int], wholes: list[Whole]) -> None:
-        size = sum(len(each.text) + _NUMBERS * len(each.ids) for each in wholes)
-        if self._size + size <= _MOST_KEPT:
-            self._kept[key] = wholes
-            self._size += size
+        ...
 
 
 def find_verbatim(texts: Texts, query: Query, limit: int) -> Found:
@@ -109,7 +89,10 @@ def _numbered(texts: Iterable[Whole], wholes: list[Whole]) -> Iterator[tuple[str
         yield str(len(wholes) - 1), whole.text
 
 
-def _wholes(passages: Sequence[Passage], *, is_session: bool) -> Iterator[Whole]:
+def wholes_of(passages: Sequence[Passage], *, is_session: bool) -> Iterator[Whole]:
+    """Yield the document, or each turn of the session, that the chunks of a place make; none makes none."""
+    if not passages:
+        return
     if not is_session:
         yield _whole(passages, is_turn=False)
         return

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from carrel.index.analysis import fold, part_scripts
 from carrel.index.analysis.languages import tell_language
+from carrel.index.catalog import Stored
 from carrel.index.chunk import Chunk
-from carrel.index.embedded.catalog import Stored
 
 NEIGHBOURS = 3
 """How many chunks on either side are searched with a chunk."""

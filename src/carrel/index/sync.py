@@ -13,19 +13,18 @@ from msgspec.structs import replace
 
 from carrel.errors import CarrelError
 from carrel.index import Progress, SyncReport
+from carrel.index.catalog import Known, Line, Taking
 from carrel.index.chunk import Chunk
 from carrel.index.chunking import chunk_document, chunk_turn
-from carrel.index.embedded.catalog import Catalog, Known, Line
-from carrel.index.embedded.entry import NEIGHBOURS
+from carrel.index.entry import NEIGHBOURS
 from carrel.index.source import TEXT_LIMIT, Lack, Place, Source, Text
-from carrel.records.database import DatabaseUnavailable
 
 _AT_ONCE = 2_000
 """Chunks that are kept in one transaction."""
 
 
 def take_in(
-    catalog: Catalog,
+    catalog: Taking,
     source: Source,
     *,
     only: Collection[str] | None = None,
@@ -47,7 +46,7 @@ def take_in(
 class _Taking:
     """A sync on its way."""
 
-    def __init__(self, catalog: Catalog, source: Source, known: dict[str, Known]) -> None:
+    def __init__(self, catalog: Taking, source: Source, known: dict[str, Known]) -> None:
         self.changed = self.gone = self.chunks = 0
         self.unread: list[str] = []
         self.pending: list[Place] = []
@@ -96,32 +95,41 @@ class _Taking:
 
     def _take(self, place: Place) -> None:
         known = self._known.get(place.path)
-        take = self._take_document if place.turns is None else self._take_session
+        is_grown = known is not None and _is_grown(place, known, _digest(place))
         try:
-            take(place, known)
-        except DatabaseUnavailable:
-            raise
-        except CarrelError:  # the source's own: what it cannot read now it may read later
+            told = self._read(place, known.turns + 1 if known and is_grown else 1)
+        except CarrelError:  # what the source cannot read now it may read later
             self.unread.append(place.path)
+            return
+        if isinstance(told, list):
+            self._take_session(place, known if is_grown else None, told)
+        else:
+            self._take_document(place, known, told)
+
+    def _read(self, place: Place, first: int) -> Text | list[Chunk] | None:
+        """Return what a document says, None where it is gone; of a session, the chunks from a turn on."""
+        if place.turns is not None:
+            return [chunk for turn in self._source.turns(place, first) for chunk in chunk_turn(place, turn)]
+        told = Text(lack=place.lack) if place.lack else self._source.text(place)
+        return Text(text=told) if isinstance(told, str) else told
 
     def _drop(self, known: Known) -> None:
         self._catalog.drop_place(known)
         self.gone += not known.lack
 
-    def _take_document(self, place: Place, known: Known | None) -> None:
-        told = Text(lack=place.lack) if place.lack else self._source.text(place)
+    def _take_document(self, place: Place, known: Known | None, told: Text | None) -> None:
         if told is None:
             if known is not None:
                 self._drop(known)
             return
-        told = Text(text=told) if isinstance(told, str) else told
         if lack := told.lack or ("too_large" if len(told.text) > TEXT_LIMIT else None):
             self._take_lack(place, known, lack)
             return
         said = replace(place, private=place.private or told.private)
         digest = _digest(said, told.text)
         if known is not None and known.digest == digest:
-            self._catalog.keep_stamp(known, place.stamp)
+            if known.stamp != place.stamp:
+                self._catalog.keep_stamp(known, place.stamp)
             return
         self._count(_replace(self._catalog, place, digest, chunk_document(said, told.text)))
 
@@ -131,21 +139,18 @@ class _Taking:
         _replace(self._catalog, place, b"", (), lack)
         self.gone += known is not None and not known.lack
 
-    def _take_session(self, place: Place, known: Known | None) -> None:
+    def _take_session(self, place: Place, grown: Known | None, chunks: Sequence[Chunk]) -> None:
+        """Take in all chunks of a session, or those that one has more than when it was known."""
         digest = _digest(place)
-        if known is None or not _is_grown(place, known, digest):
-            turns = self._source.turns(place, 1)
-            chunks = [chunk for turn in turns for chunk in chunk_turn(place, turn)]
+        if grown is None:
             self._count(_replace(self._catalog, place, digest, chunks))
             return
-        turns = self._source.turns(place, known.turns + 1)
-        chunks = [chunk for turn in turns for chunk in chunk_turn(place, turn)]
-        last = self._catalog.last(known.id)
+        last = self._catalog.last(grown.id)
         for seq, chunk in enumerate(chunks, last + 1):
-            self._catalog.add(known.id, seq, chunk, digest_of(chunk))
+            self._catalog.add(grown.id, seq, chunk, digest_of(chunk))
         self._catalog.keep_place(place, digest)
         if chunks:
-            _owe(self._catalog, known.id, last + 1, last + len(chunks))
+            _owe(self._catalog, grown.id, last + 1, last + len(chunks))
         self._count(len(chunks))
 
     def _count(self, chunks: int) -> None:
@@ -160,7 +165,7 @@ def _is_grown(place: Place, known: Known, digest: bytes) -> bool:
 
 
 def _replace(
-    catalog: Catalog, place: Place, digest: bytes, chunks: Sequence[Chunk], lack: Lack | None = None
+    catalog: Taking, place: Place, digest: bytes, chunks: Sequence[Chunk], lack: Lack | None = None
 ) -> int:
     """Put new chunks where others stood, leave those alone that are as they were; return how many are new."""
     own = catalog.keep_place(place, digest, lack)
@@ -187,7 +192,7 @@ def _replace(
     return len(chunks) - tail - head
 
 
-def _owe(catalog: Catalog, place: int, first: int, last: int) -> None:
+def _owe(catalog: Taking, place: int, first: int, last: int) -> None:
     """Note what is searched with the chunks from one number to another; `last` is before `first` for none."""
     catalog.owe("words", place, first - NEIGHBOURS, last + NEIGHBOURS)
     catalog.owe("vectors", place, first, last)

@@ -1,0 +1,53 @@
+"""What is wrong with an index: told with every answer until it is mended."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+from msgspec.structs import replace
+
+from carrel.errors import Unavailable
+from carrel.findings import Finding
+from carrel.index import Found
+
+
+class Trouble:
+    """Findings by the part that cannot be used; one that works again has none."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, Finding] = {}
+
+    def __contains__(self, part: str) -> bool:
+        """Tell whether a part cannot be used."""
+        return part in self._parts
+
+    def __iter__(self) -> Iterator[Finding]:
+        """Return what is to be said."""
+        return iter(self._parts.values())
+
+    @contextmanager
+    def tried(self, part: str) -> Generator[None]:
+        """Go on where a part cannot be used, and remember why until it can."""
+        try:
+            yield
+        except Unavailable as error:
+            self.note(part, told(error))
+        else:
+            self.drop(part)
+
+    def note(self, part: str, finding: Finding) -> None:
+        """Remember what is wrong with a part."""
+        self._parts[part] = finding
+
+    def drop(self, part: str) -> None:
+        """Forget what was wrong with a part."""
+        self._parts.pop(part, None)
+
+    def over(self, found: Found) -> Found:
+        """Return an answer with what is to be said of it; where that is anything, it is a poor one."""
+        findings = tuple(dict.fromkeys((*self, *found.findings)))
+        return replace(found, degraded=bool(findings), findings=findings)
+
+
+def told(error: Unavailable) -> Finding:
+    """Return what an error says as a finding."""
+    return Finding(code=error.code, message=error.message, hint=error.hint)
