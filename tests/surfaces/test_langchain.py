@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import runpy
 import socket
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +25,6 @@ from carrel.adapters.langchain import WorkspaceMiddleware
 from carrel.adapters.langchain.middleware import NoThread
 from carrel.workspace.scope import UnknownScope
 
-EXAMPLE = Path(__file__).parents[2] / "examples/langchain_agent.py"
 ANA = "Who is it that uses a Samsung?"
 
 
@@ -388,10 +385,3 @@ def test_nothing_is_sent_anywhere(workspace, monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     agent, _ = agent_of(workspace, calls("memory_search", query="Samsung"), "Ana does.")
     assert ask(agent, ANA)["messages"][-1].content == "Ana does."
-
-
-def test_the_example_runs_as_it_stands(cli, capsysbinary):
-    runpy.run_path(str(EXAMPLE), run_name="__main__")
-    said = capsysbinary.readouterr().out.decode()
-    assert "I remember: user: The walrus sleeps in the boat house." in said
-    assert said.endswith("The bicycle of Luis is green.\n")

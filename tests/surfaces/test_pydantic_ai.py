@@ -1,10 +1,6 @@
 """A workspace as a capability of Pydantic AI, in real runs of its agents with a scripted model."""
 
 import asyncio
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
@@ -26,7 +22,6 @@ agents:
 """
 FACT = "The walrus sleeps in the boat house."
 QUESTION = "Where does the walrus sleep?"
-EXAMPLE = Path(__file__).parents[2] / "examples" / "pydantic_ai_agent.py"
 
 
 class Script:
@@ -383,16 +378,3 @@ def test_a_run_that_waits_for_approval_goes_on_in_the_same_turn(workspace):
     approved = DeferredToolResults(approvals={"c1": True})
     run(kate.run(message_history=waiting.all_messages(), deferred_tool_results=approved))
     assert [text for _, text in log(workspace, "s1")] == ["Ship it.", "", "on its way", "Shipped."]
-
-
-def test_the_example_runs_offline(tmp_path):
-    done = subprocess.run(
-        [sys.executable, EXAMPLE],
-        env={**os.environ, "CARREL_HOME": str(tmp_path / "home")},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "boat house" in done.stdout
