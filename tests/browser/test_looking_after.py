@@ -120,8 +120,9 @@ def test_pages_of_looking_after_are_reached_by_the_keyboard_alone(page: Page) ->
         ("k", "Skills"),
         ("s", "Sessions"),
     ):
-        page.keyboard.press("g")
-        page.keyboard.press(key)
+        with page.expect_navigation():  # until it is loaded: before that nobody listens to keys
+            page.keyboard.press("g")
+            page.keyboard.press(key)
         expect(page.get_by_role("heading", level=1)).to_have_text(heading)
 
 
