@@ -14,6 +14,8 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from carrel.screen.secrets import find
+
 ALPHABETS = {
     "DIG": string.digits,
     "HEX": "0123456789abcdef",
@@ -299,6 +301,15 @@ def planted(each: int, seed: int = 20_260) -> Iterator[Planted]:
             for number in range(each):
                 form = forms[number % len(forms)]
                 yield _placed(kind, form, filled(form, draw), draw.choice(places))
+
+
+def is_covered(sample: Planted) -> bool:
+    """Tell whether each character of a secret is found."""
+    place = sample.start
+    for found in find(sample.text):
+        if found.start <= place < found.end:
+            place = found.end
+    return place >= sample.end
 
 
 def _placed(kind: str, form: str, line: str, place: str) -> Planted:

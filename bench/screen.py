@@ -16,21 +16,14 @@ from carrel.screen.injection import suspicious
 from carrel.screen.personal import find as find_personal
 from carrel.screen.secrets import find
 from figures import Figure, figure, options, run, timed
-from planted import Planted, planted
+from innocent import SORTS, lines
+from planted import is_covered, planted
 
 SAMPLES = Path(__file__).parents[1] / "tests/unit/screen"
 EACH = 100
 """Secrets of each kind."""
 MOST = 10_000
 """Lines of each sort."""
-LONGEST_LINE = 4_000
-LARGEST_FILE = 2_000_000
-SORTS = {
-    "code": ("*.py", "*.pyi", "*.js", "*.ts"),
-    "digests of files (RECORD)": ("RECORD",),
-    "prose (METADATA, Markdown, text)": ("METADATA", "*.md", "*.rst", "*.txt"),
-    "data (JSON, TOML, YAML, locks if any)": ("*.json", "*.toml", "*.yaml", "*.yml", "*.lock", "go.sum"),
-}
 TOKEN = re.compile(r"(?=[\w+/=-]*[0-9])(?=[\w+/=-]*[A-Za-z])[\w+/=-]{24}")
 CHARACTER = re.compile(r"\\u\{([0-9a-f]+)\}")
 
@@ -55,14 +48,6 @@ def recall(_: Path) -> list[Figure]:
         ),
         figure(f"secrets: found of the worst kind ({worst})", 100 * (1 - count / EACH), "%"),
     ]
-
-
-def is_covered(sample: Planted) -> bool:
-    place = sample.start
-    for found in find(sample.text):
-        if found.start <= place < found.end:
-            place = found.end
-    return place >= sample.end
 
 
 def innocent(folders: Sequence[Path], _: Path) -> list[Figure]:
@@ -91,17 +76,6 @@ def innocent(folders: Sequence[Path], _: Path) -> list[Figure]:
             "%",
         ),
     ]
-
-
-def lines(folders: Sequence[Path], patterns: Sequence[str]) -> Iterator[str]:
-    """The lines of files by their names, without those that are empty, endless or no text."""
-    paths = {
-        path for folder in folders for pattern in patterns for path in folder.rglob(pattern) if path.is_file()
-    }
-    for path in sorted(paths):
-        if path.stat().st_size <= LARGEST_FILE:
-            text = path.read_bytes().decode("utf-8", "ignore")
-            yield from (line for line in text.split("\n") if line.strip() and len(line) <= LONGEST_LINE)
 
 
 def share(found: Iterator[object], of: Sequence[str]) -> float:

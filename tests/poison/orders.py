@@ -301,8 +301,8 @@ class Case(NamedTuple):
         return text.replace("{who}", self.who).replace("{Who}", self.who.capitalize())
 
 
-def cases() -> list[Case]:
+def cases(name: str = "mallory") -> list[Case]:
     """Every order, each with its own word: one without digits or capitals, so that half a claim may pass for support."""
     letters = "bcdfghjklmnpqrtvwz"
-    words = (f"mallory{letters[n // len(letters)]}{letters[n % len(letters)]}o" for n in range(len(ORDERS)))
-    return [Case(name, who, order) for (name, order), who in zip(ORDERS.items(), words, strict=True)]
+    words = (f"{name}{letters[n // len(letters)]}{letters[n % len(letters)]}o" for n in range(len(ORDERS)))
+    return [Case(called, who, order) for (called, order), who in zip(ORDERS.items(), words, strict=True)]

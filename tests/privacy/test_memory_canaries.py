@@ -1,62 +1,15 @@
 """What an agent remembers is its owner's: no fact, proposal, change or namespace is told to anybody else."""
 
 import io
-import json
 import os
 import sys
 
 import pytest
+from tests.privacy.canaries import REMEMBERED, WORD
 
 from carrel import CarrelError, Workspace
 
-WORD = "heronry"
 PUBLIC = "Anybody may read about the harbour."
-ALL = (
-    ["context", "show"],
-    ["context", "show", "--json"],
-    ["context", "show", "--session", "s2", "--query", f"What of the {WORD}?"],
-    ["context", "show", "--prepare", "--session", "s2"],
-    ["context", "report"],
-    ["context", "report", "--json"],
-    ["health"],
-    ["health", "--json"],
-    ["search", WORD],
-    ["search", WORD, "--mode", "literal", "--json"],
-    ["memory", "search", WORD],
-    ["memory", "search", WORD, "--mode", "regex", "--explain"],
-    ["memory", "search", WORD, "--in-agent", "kate", "--section", "Insights", "--lines", "3"],
-    ["memory", "facts"],
-    ["memory", "facts", "--json"],
-    ["memory", "review"],
-    ["memory", "review", "--json"],
-    ["memory", "review", "approve", "1"],
-    ["memory", "review", "reject", "--all"],
-    ["memory", "history"],
-    ["memory", "history", "--json"],
-    ["memory", "diff"],
-    ["memory", "diff", "1"],
-    ["memory", "undo"],
-    ["memory", "extract"],
-    ["memory", "sections", "memory/kate.md"],
-    ["memory", "show", "memory/kate.md", "Insights"],
-    ["memory", "show", "memory/entities/ana.md"],
-    ["namespaces", "list"],
-    ["namespaces", "export", "Agent Experience: Kate"],
-    ["sweep"],
-    ["tools", "list"],
-    ["tools", "list", "--json"],
-    ["tools", "call", "memory_search", "--args", json.dumps({"query": WORD})],
-    ["tools", "call", "memory_get", "--args", '{"path": "memory/kate.md"}'],
-    ["tools", "call", "what_do_i_know", "--args", "{}"],
-    ["tools", "call", "my_stats", "--args", "{}"],
-    ["tools", "call", "who_am_i", "--args", "{}"],
-    ["tools", "call", "read_file", "--args", '{"path": "memory/kate.md"}'],
-    ["tools", "call", "list_files", "--args", '{"path": "memory"}'],
-    ["files", "tree"],
-    ["files", "cat", "memory/kate.md"],
-    ["agents", "show", "kate"],
-    ["config", "show"],
-)
 
 
 @pytest.fixture
@@ -92,7 +45,7 @@ def said_by(outcome):
     return text.replace(f"What of the {WORD}?", "")
 
 
-@pytest.mark.parametrize("words", ALL, ids=" ".join)
+@pytest.mark.parametrize("words", REMEMBERED, ids=" ".join)
 def test_no_command_tells_others_what_is_remembered(cli, owned, words):
     before = cli("-C", owned, "memory", "facts", "--json").document
     outcome = cli("-C", owned, "--scope", "shared", *words)

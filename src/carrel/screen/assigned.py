@@ -27,8 +27,9 @@ _VALUE = re.compile(
     r"(?:(?:[,;&|](?![\w.-]{1,40}[\"']?[=:])|\\(?![nrt]|\s|\Z))[^\s\"'`<>,;&|\\]*+)*+))"
 )
 _SPACED = re.compile(
-    r"\W{0,8}(?:(?:(?:machine[ \t]+[^\s]+|default)[ \t]+)?login[ \t]+[^\s]+[ \t]+"
-    r"|(?:ENV|ARG|setx)[ \t]+[\w.-]*)\Z"
+    # Not only at the beginning of a line: a journal has the hour before it.
+    r"(?:.*\W)?(?:(?:machine[ \t]+[^\s]+|default)[ \t]+login[ \t]+[^\s]+[ \t]+"
+    r"|(?:ENV|ARG|setx)[ \t]+[\w.-]*)\Z|\W{0,8}login[ \t]+[^\s]+[ \t]+\Z"
 )
 """What stands before a name that only space parts from its value: in files of logins and of Docker."""
 _NAME_CHARACTERS = f"{ascii_letters}{digits}_.-"

@@ -12,6 +12,7 @@ LONGEST = 65_536
 _BEGIN = b"-----BEGIN "
 _ENCODED = b"LS0tLS1CRUdJTi"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{60,}+={0,2}")
+_WALL = re.compile(r"[A-Za-z0-9+/]{40,}+={0,2}")
 _HEAD = re.compile(r"-----BEGIN (?P<what>[A-Z0-9 ]{0,40}?(?P<private>PRIVATE KEY)?(?: BLOCK)?)-----")
 _LINE = re.compile(r"[A-Za-z0-9+/]{16}|(?:\n|\\n)[A-Za-z0-9+/=]{4,}+(?:\r?\n|\\[nr])")
 _BREAK = r"(?:\s|\\[nrt])"
@@ -45,6 +46,20 @@ def encoded(text: str, plain: bytes) -> Iterator[Candidate]:
         if found and b"PRIVATE KEY" in b64decode(found[0][:60]):
             yield Candidate(CERTAIN, *found.span(), "private_key")
         start = plain.find(_ENCODED, found.end() if found else start + 1)
+
+
+def without_walls(text: str) -> str:
+    """Return a text with a mark for each long run of base64, which says nothing.
+
+    In a part of a text it may be the rest of a key whose first line is in another part.
+    """
+    return _WALL.sub(_marked, text)
+
+
+def _marked(found: re.Match[str]) -> str:
+    run = found[0]
+    is_mixed = any(c.isdigit() for c in run) and not (run.islower() or run.isupper())
+    return "[REDACTED:ENCODED]" if is_mixed else run
 
 
 def _end(text: str, head: re.Match[str], limit: int) -> int | None:

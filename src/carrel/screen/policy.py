@@ -108,9 +108,15 @@ def _marked(text: str, found: Sequence[people.Personal]) -> Iterator[str]:
 
 
 def _runs(lines: Sequence[str], standing: frozenset[str]) -> Iterator[tuple[bool, str]]:
-    """Yield lines that are new, or were there, as long as they follow each other; a key may have several."""
-    begin = 0
-    for end in range(1, len(lines) + 1):
-        if end == len(lines) or (lines[end] in standing) != (lines[begin] in standing):
-            yield lines[begin] not in standing, "\n".join(lines[begin:end])
-            begin = end
+    """Yield lines that are new, or were there, as long as they follow each other; a key may have several.
+
+    An empty line is told by the one before it: one within a key is no sign that half of the key was there.
+    """
+    begin, is_new = 0, False
+    for place, line in enumerate(lines):
+        is_now = is_new if not line.strip() else line not in standing
+        if is_now != is_new and place:
+            yield is_new, "\n".join(lines[begin:place])
+            begin = place
+        is_new = is_now
+    yield is_new, "\n".join(lines[begin:])

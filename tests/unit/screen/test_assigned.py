@@ -14,6 +14,9 @@ PASSWORD, API_KEY, TOKEN, SECRET = (
     ("text", "expected"),
     [
         ("password: hunter2", f"password: {PASSWORD}"),
+        ("- 18:28 [note] ENV DB_PASS Willow620%", f"- 18:28 [note] ENV DB_PASS {PASSWORD}"),
+        ("- 18:28 [note] machine a.b login m password hunter2x",
+         f"- 18:28 [note] machine a.b login m password {PASSWORD}"),
         ("Password: Tr0ub4dor&3.", f"Password: {PASSWORD}."),
         ("**Password:** hunter2x", f"**Password:** {PASSWORD}"),
         ("- `password`: `hunter2x`", f"- `password`: `{PASSWORD}`"),

@@ -110,3 +110,10 @@ def test_lines_that_stood_there_stay_and_nothing_else_is_added(old, new, secrets
         assert after == before or before not in "\n".join(old).split("\n")
     again = Screen(secrets=secrets, personal=personal).between("\n".join(old), told.text)
     assert again.text == told.text
+
+
+def test_an_empty_line_within_a_key_is_no_sign_that_half_of_it_was_there():
+    body = "\n".join(["mQINBF" + "x7Qk29ZbLmN4pRtVwY6sDfGhJ8aC1eU3oI5q"] * 6)
+    block = f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n{body}\n=A1b2\n-----END PGP PRIVATE KEY BLOCK-----"
+    told = Screen().between("one\n\ntwo\n", f"one\n\n{block}\n\ntwo\n")
+    assert told.text == "one\n\n[REDACTED:PGP_PRIVATE_KEY]\n\ntwo\n"

@@ -1,0 +1,272 @@
+"""Row 2: the Nth call to the system fails, N = 1, 2, … until none is left to fail, for all that changes something.
+
+What was acknowledged is done; what was refused is done whole or as it was, says why in a typed error, and can be
+asked for again. By the seam each change of a file fails once; under `shim.c` each real call does, SQLite's too.
+"""
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.torture import shim
+from tests.torture.desk import Child, Desk, Say
+from tests.torture.operations import OPERATIONS, Operation, prepare
+from tests.torture.rows import Defect, Meter, Row
+
+from carrel.cli.main import run
+from carrel.errors import CarrelError
+from carrel.files import history, local
+from carrel.runtime import edit
+from carrel.testing import FaultyDisk
+
+FAULTS = {
+    "EIO": errno.EIO,
+    "ENOSPC": errno.ENOSPC,
+    "EINTR": errno.EINTR,
+    "EMFILE": errno.EMFILE,
+    "short write": 0,
+}
+PAIRS = tuple((operation, fault) for operation in OPERATIONS for fault in FAULTS)
+ROOT = Path(__file__).parents[2]
+_BEFALLS = {
+    errno.ENOSPC: ("open", "write", "fsync", "fsync directory", "fdatasync", "rename", "link", "mkdir"),
+    errno.EINTR: ("open", "write", "fsync", "fsync directory", "fdatasync", "lock"),
+    errno.EMFILE: ("open",),
+    0: ("write",),
+}
+"""Which changes an error can come from, if not from all; without a number it is a write that is cut short."""
+
+Arm = Callable[[int, int], Callable[[], bool]]
+"""Lets the Nth call of this process fail with an error, and returns how to ask whether it came to that."""
+
+
+class Answer(NamedTuple):
+    """How a command ended: its exit code, what it printed, and whether there was an Nth call."""
+
+    code: int
+    out: str
+    err: str
+    reached: bool
+
+    @property
+    def error(self) -> str:
+        """The code of the error that it told of, empty where there is none."""
+        try:
+            document = json.loads(self.out.splitlines()[-1])
+        except (ValueError, LookupError):
+            return ""
+        found = (each["code"] for each in document.get("findings", ()) if each["severity"] == "error")
+        return document["error"]["code"] if "error" in document else next(found, "")
+
+
+class Sweep:
+    """A desk that is put back as it was before each trial, always at the same place: trust is bound to it."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        self.folder, self._start = folder / "live", folder / "start"
+        self._end = time.monotonic() + seconds
+        self.desk = Desk.at(self.folder)
+        Child(lambda _: prepare(self.folder) and None).listen()
+        shutil.copytree(self.folder, self._start)
+        for name in self._loaded():
+            with suppress(ImportError):
+                import_module(name)
+
+    def run(self, operation: Operation, fault: str, arm: Arm) -> tuple[int, list[str], bool]:
+        """Let each call fail once; return how many did, what was not as promised, and whether that was all."""
+        wrong, number, is_whole = list[str](), 0, False
+        while not is_whole and time.monotonic() < self._end:
+            number += 1
+            shutil.rmtree(self.folder)
+            shutil.copytree(self._start, self.folder)
+            answer = self._ask(operation, lambda number=number: arm(FAULTS[fault], number))
+            where = f"{operation.name}, {fault} at call {number}"
+            wrong += [f"{where}: {told}" for told in self._wrong(operation, answer)]
+            is_whole = not answer.reached
+        return number - is_whole, wrong, is_whole
+
+    def _wrong(self, operation: Operation, answer: Answer) -> Iterator[str]:
+        desk = self.desk
+        if "Traceback" in answer.err or "Traceback" in answer.out:
+            yield "a traceback"
+        has_admitted = bool(operation.admits) and operation.admits in answer.out
+        if answer.code == 0 and not has_admitted:
+            if not operation.is_done(desk):
+                yield "acknowledged, and not done"
+            return
+        if answer.error in ("", "internal") and not has_admitted:
+            yield f"no typed error: exit {answer.code} {answer.out[-200:]} {answer.err[-300:]}"
+        if not answer.reached:
+            yield f"it fails without a fault: {answer.out[-200:]}"
+        elif operation.is_done(desk):
+            return
+        elif not operation.is_undone(desk):
+            yield f"neither done nor as it was ({answer.error})"
+        again = self._ask(operation, None)
+        if again.code != 0 or not operation.is_done(desk):
+            yield f"after {answer.error} it cannot be asked for again: {again.code} {again.out[-200:]}"
+
+    def _loaded(self) -> list[str]:
+        """Return the modules that the operations load, so that no trial has to."""
+
+        def ask_all(say: Say) -> None:
+            for operation in OPERATIONS:
+                self._act(operation, None, lambda _: None)
+            say("\n".join(sys.modules))
+
+        return Child(ask_all).listen()
+
+    def _ask(self, operation: Operation, arm: Callable[[], Callable[[], bool]] | None) -> Answer:
+        said = Child(lambda say: self._act(operation, arm, say)).listen()
+        return Answer(*json.loads(said[0])) if said else Answer(-1, "", "it died", reached=True)
+
+    def _act(self, operation: Operation, arm: Callable[[], Callable[[], bool]] | None, say: Say) -> None:
+        out, err = self._redirected(operation.given)
+        reached = arm() if arm else lambda: True
+        code = (
+            run([*operation.asked, "--json"]) if isinstance(operation.asked, tuple) else self._call(operation)
+        )
+        has_reached = reached()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        say(json.dumps([code, out.read_text("utf-8"), err.read_text("utf-8"), has_reached]))
+
+    def _call(self, operation: Operation) -> int:
+        """Do as a program does that uses the library, and print an error as the command line would."""
+        assert callable(operation.asked)
+        try:
+            with self.desk.open() as workspace:
+                operation.asked(workspace)
+        except CarrelError as error:
+            sys.stdout.write(json.dumps({"error": {"code": error.code}}))
+            return 1
+        return 0
+
+    def _redirected(self, given: str) -> tuple[Path, Path]:
+        """Stand where a command stands: in the workspace, with streams and an environment of its own."""
+        os.chdir(self.desk.root)
+        os.environ.update(self.desk.environ)
+        beside = self.folder.with_name("streams")
+        beside.mkdir(exist_ok=True)
+        (beside / "in").write_text(given)
+        sys.stdin = (beside / "in").open(encoding="utf-8")
+        sys.stdout, sys.stderr = (
+            (beside / "out").open("w", encoding="utf-8"),
+            (beside / "err").open("w", encoding="utf-8"),
+        )
+        return beside / "out", beside / "err"
+
+
+class _Befallen(FaultyDisk):
+    """A disk of which only those calls count that a fault can come from."""
+
+    def __init__(self, error: int, number: int) -> None:
+        super().__init__(fail_at=number, error=error, short=not error)
+        self._kinds = _BEFALLS.get(error, ())
+
+    @contextmanager
+    def _call(self, name: str) -> Generator[None]:
+        if self._kinds and name not in self._kinds:
+            yield
+        else:
+            with super()._call(name):
+                yield
+
+
+def by_seam(error: int, number: int) -> Callable[[], bool]:
+    """Let the Nth change of a file fail, or be cut short."""
+    disk = _Befallen(error, number)
+    for module in (local, history, edit):
+        module.Disk = lambda: disk  # pyright: ignore[reportAttributeAccessIssue] - for all stores of this process
+    return lambda: len(disk.calls) >= number
+
+
+def fail_each_call(meter: Meter) -> None:
+    """Sweep each operation with each fault by the seam; whoever asks for more has it with real calls too."""
+    failed = 0
+    sweep = Sweep(meter.folder / "seam", meter.seconds_left)
+    first = (meter.seed - 1) * meter.wanted % len(PAIRS)  # where the quick tier is divided, each its own
+    for operation, fault in (*PAIRS[first:], *PAIRS[:first]):
+        if not meter.goes_on:
+            break
+        failed += _enter(meter, *sweep.run(operation, fault, by_seam))
+    meter.figures["calls failed by the seam"] = f"{failed:,}"
+    if meter.goes_on:
+        _fail_real_calls(meter)
+
+
+def _fail_real_calls(meter: Meter) -> None:
+    made = shim.build(meter.folder)
+    if made is None:
+        meter.left_out.append("real calls were not tried here: no gcc")
+        return
+    failed = 0
+    words = [sys.executable, "-m", "tests.torture.calls", str(meter.folder / "shim"), str(meter.seconds_left)]
+    with subprocess.Popen(
+        words, env=os.environ | {"LD_PRELOAD": str(made)}, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            failed += _enter(meter, *json.loads(line))
+    meter.figures["real calls failed (LD_PRELOAD)"] = f"{failed:,}"
+
+
+def _enter(meter: Meter, calls: int, wrong: list[str], is_whole: bool) -> int:
+    for told in wrong:
+        meter.check(is_kept=False, told=told)
+    if is_whole:
+        meter.tried()
+    return calls
+
+
+def _shimmed(folder: Path, seconds: float) -> None:
+    """In a process with the shim: sweep all pairs, and print what came of each; those with few calls first."""
+    sweep, order = Sweep(folder, seconds), list(FAULTS)
+    for operation, fault in sorted(PAIRS, key=lambda pair: order.index(pair[1]), reverse=True):
+        found = sweep.run(operation, fault, lambda error, number: shim.arm(sweep.folder, error, number))
+        sys.stdout.write(f"{json.dumps(found)}\n")
+        sys.stdout.flush()
+
+
+CALLS = Row(
+    number=2,
+    promise="the Nth call to the system fails, each N until none is left, for each operation and fault",
+    quick=len(PAIRS),
+    long=2 * len(PAIRS),
+    share=3,
+    run=fail_each_call,
+    passes="0 false acknowledgements, all errors typed",
+    defects=(
+        Defect(
+            "files/durable.py",
+            "            with suppress(OSError):\n                self.disk.truncate(fd, size)\n            raise\n",
+            "            pass\n",
+            "a line whose write failed is acknowledged",
+        ),
+        Defect(
+            "files/durable.py",
+            "            if disk.write(fd, data) < len(data):\n",
+            "            if disk.write(fd, data) == 0:\n",
+            "a write that took only a part of a line is taken for whole",
+        ),
+        Defect(
+            "files/disk.py",
+            "        raise _typed(path, error) from error\n",
+            "        raise\n",
+            "what the system says reaches the user without a type",
+        ),
+    ),
+    parts=4,
+)
+
+if __name__ == "__main__":
+    _shimmed(Path(sys.argv[1]), float(sys.argv[2]))

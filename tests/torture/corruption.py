@@ -1,0 +1,314 @@
+"""Row 5: damage of any kind to transcripts, notebooks, catalog, index and records.
+
+What is not damaged is served, what is damaged is told of, and nothing hangs or falls over.
+"""
+
+import json
+import random
+import shutil
+import signal
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.torture.damages import CHANGES, REPLACEMENTS, Damage
+from tests.torture.desk import FILES, Child, Desk, Say
+from tests.torture.rows import Defect, Meter, Row
+
+from carrel.app import Workspace
+from carrel.errors import CarrelError
+
+HANG_SECONDS = 1.0
+"""Of the processor; a machine that does other things as well is not our hanging."""
+
+_SESSIONS, _TURNS, _ROLES = ("s0", "s1", "s2"), 20, ("user", "assistant")
+_ALARM = 60
+_PLACES = 5
+"""How many files of one desk are damaged, each of another kind: all are looked at in one go."""
+
+TARGETS: dict[str, str] = {
+    "transcript": "agents/kate/sessions/*.log.jsonl",
+    "catalog": "agents/kate/sessions/sessions.json",
+    "notebook": "MEMORY.md",
+    "index": ".carrel/cache/index/**/*",
+    "counts": ".carrel/cache/*.db",
+    "records": ".carrel/state/records.db*",
+}
+NOTES = "# Memory\n\n## Notes\n\n" + "".join(
+    f"- Note {number}: né 漢字 {number} 🐙\n" for number in range(40)
+)
+QUIET = {
+    f"knowledge/k{number}.md": f"# K{number}\n\nThe zebra of {number} is striped.\n" for number in range(5)
+}
+"""What nobody damages: it must be found, whatever became of the index."""
+
+
+class Wound(NamedTuple):
+    """A file that was damaged: which kind, how, and what it was before."""
+
+    kind: str
+    path: Path
+    how: str
+    before: bytes
+    now: bytes | None
+    """None where it is no file any more."""
+
+
+def spoil(meter: Meter) -> None:
+    """Damage some files of a copy, and use the copy in every way; each file is a trial."""
+    chance = random.Random(meter.seed)
+    sound = Desk(meter.folder / "sound", {**FILES, **QUIET, "MEMORY.md": NOTES})
+    _fill(sound)
+    logs = {session: sound.log(session).read_bytes() for session in _SESSIONS}
+    shutil.copytree(meter.folder / "sound", meter.folder / "warm")
+    work_at(Desk.at(meter.folder / "warm"), lambda _: None)  # forks find everything loaded
+    decks = {kind: _deck(chance) for kind in TARGETS}
+    while meter.goes_on:
+        place = meter.folder / "spoilt"
+        shutil.copytree(meter.folder / "sound", place)
+        desk = Desk.at(place)
+        wounds = list(_wounds(desk, decks, chance))
+        pipe = Child(lambda say, desk=desk: work_at(desk, say))
+        told = f"{meter.seed}/{meter.trials} {', '.join(f'{each.path.name} {each.how}' for each in wounds)}"
+        for fault in _faults(desk, wounds, logs, pipe.listen()):
+            meter.check(is_kept=False, told=f"{told}: {fault}")
+        meter.tried(len(wounds))
+        shutil.rmtree(place)
+
+
+def _fill(desk: Desk) -> None:
+    with desk.open() as workspace:
+        for session in _SESSIONS:
+            for turn in range(_TURNS):
+                said = f"Say {turn} of {session}: zebra né 漢字 🐙?"
+                messages = [
+                    {"role": "user", "content": said, "message_id": f"u{turn}"},
+                    {"role": "assistant", "content": f"Yes, {turn}.", "message_id": f"a{turn}"},
+                ]
+                workspace.record(session, messages)
+        workspace.memory.add("Ana uses a Samsung.")
+        workspace.update_session_index("s0")
+        workspace.search("zebra")
+        workspace.prepare("s0", "Which phone does Ana use?")
+
+
+def _deck(chance: random.Random) -> Iterator[Damage]:
+    """Yield damages without end, in such an order that each has its turn."""
+    while True:
+        yield from chance.sample((*CHANGES, *REPLACEMENTS), len(CHANGES) + len(REPLACEMENTS))
+
+
+def _wounds(desk: Desk, decks: Mapping[str, Iterator[Damage]], chance: random.Random) -> Iterator[Wound]:
+    """Damage files of some kinds; of an earlier damage that moved files about, whatever is left."""
+    for kind in chance.sample(sorted(TARGETS), _PLACES):
+        found = [
+            each for each in sorted(desk.root.glob(TARGETS[kind])) if each.is_file() and not each.is_symlink()
+        ]
+        if found := [each for each in found if each.stat().st_size]:
+            path = chance.choice(found)
+            before, damage = path.read_bytes(), next(decks[kind])
+            damage(path, chance)
+            now = path.read_bytes() if path.is_file() and not path.is_symlink() else None
+            yield Wound(kind, path, damage.__name__[1:], before, now)
+
+
+def work_at(desk: Desk, say: Say) -> None:
+    """Use a desk in every way, then read it once more, and say what it served and what it told of."""
+    signal.alarm(_ALARM)
+    for number in range(2):
+        served: dict[str, Any] = {"told": []}
+        try:
+            with desk.open() as workspace:
+                for name, deed in _deeds(workspace, served).items():
+                    if not number or name.startswith("read "):
+                        _time(name, deed, say)
+        except CarrelError as error:
+            served["told"].append(error.code)
+        except Exception as error:  # noqa: BLE001 - this is what is looked for
+            say(f"crashed open: {type(error).__name__} {str(error)[:200]!r}")
+        say(f"served {json.dumps(served)}")
+    signal.alarm(0)
+    say("done")
+
+
+def _deeds(workspace: Workspace, served: dict[str, Any]) -> dict[str, Callable[[], object]]:
+    def read(session: str) -> None:
+        row = workspace.sessions.row(session)
+        found = [each.entry.message_id for each in workspace.sessions.entries(session)]
+        served[session] = {"ids": found, "damaged": row.damaged}
+        served["told"].extend(each.code for each in workspace.sessions.findings(session))
+
+    def prompt() -> None:
+        assembly = workspace.assemble("s0", "Which phone?")
+        served["prompt"] = assembly.to_text()
+        served["states"] = {row.name: row.state for row in assembly.report.sections}
+        served["told"].extend(each.code for each in assembly.report.warnings)
+
+    def record() -> None:
+        said = workspace.record(
+            "s0", [{"role": role, "content": "More.", "message_id": role} for role in _ROLES]
+        )
+        served["told"].extend(each.code for each in said.findings)
+        served["recorded"] = [each.message_id for each in said.messages]
+
+    return {
+        "health": lambda: served["told"].extend(each.code for each in workspace.health().findings),
+        **{f"read {session}": lambda session=session: read(session) for session in _SESSIONS},
+        "assemble": prompt,
+        "search": lambda: served.update(
+            hits=[hit.chunk.path for hit in workspace.search("zebra striped", limit=50).hits]
+        ),
+        "sections": lambda: workspace.memory.notebook("MEMORY.md").sections(),
+        "facts": workspace.memory.facts,
+        "rows": lambda: workspace.sessions.rows(limit=100),
+        "record": record,
+        "prepare": lambda: workspace.prepare("s1", "Which phone?"),
+        "sweep": workspace.sweep,
+    }
+
+
+def _time(name: str, deed: Callable[[], object], say: Say) -> None:
+    began = time.process_time()
+    try:
+        deed()
+    except CarrelError as error:
+        say(f"typed {name} {error.code}")
+    except Exception as error:  # noqa: BLE001 - this is what is looked for
+        say(f"crashed {name}: {type(error).__name__} {str(error)[:200]!r}")
+    if (took := time.process_time() - began) > HANG_SECONDS:
+        say(f"hung {name} {took:.1f} s")
+
+
+def _faults(
+    desk: Desk, wounds: Sequence[Wound], logs: dict[str, bytes], said: Sequence[str]
+) -> Iterator[str]:
+    """Yield what was not kept, by the disk and by what the child said of it."""
+    if not said or said[-1] != "done":
+        yield f"it fell over, or hung, after {said[-1:] or 'nothing'}"
+        return
+    yield from (line for line in said if line.startswith(("crashed", "hung")))
+    served = [json.loads(line.partition(" ")[2]) for line in said if line.startswith("served ")]
+    told = {code for each in served for code in each["told"]} | {
+        line.split()[-1] for line in said if line.startswith("typed ")
+    }
+    if "prompt" not in served[0] and not any(line.startswith("typed assemble ") for line in said):
+        yield "there is no prompt"
+    for session in _SESSIONS:
+        for number, each in enumerate(served):
+            yield from _of_log(desk.log(session), logs[session], each.get(session), told, after=number > 0)
+    if set(served[0].get("recorded", ())) - set(served[1].get("s0", {"ids": ()})["ids"]):
+        yield "what was recorded after the damage is not served"
+    yield from _of_rest(wounds, served[0], told)
+
+
+def _of_log(
+    path: Path, before: bytes, own: dict[str, Any] | None, told: set[str], *, after: bool
+) -> Iterator[str]:
+    """Compare what is served of a log with what is whole in it, and what is told with what is broken in it."""
+    if path.is_symlink() or not path.is_file():
+        if path.is_symlink() or path.exists():
+            yield from () if told else (f"nobody is told what {path.name} is",)
+        return
+    data, written = path.read_bytes(), set(before.split(b"\n"))
+    whole = {json.loads(line).get("message_id") for line in written if line and line in data} - {None}
+    if missing := whole - set(own["ids"] if own else ()):
+        yield f"{sorted(missing)[:3]} of {path.name} are whole and are not served"
+    *lines, last = data.split(b"\n")
+    changed = [line for line in lines if line.strip() and line not in written]
+    broken = [line for line in changed if not _is_json(line)]
+    torn = "torn_line" in told  # which what was recorded then made a line
+    if own and not after and not len(broken) - torn <= own["damaged"] <= len(changed):
+        yield f"{own['damaged']} lines of {path.name} are told to be damaged, of {len(broken)} to {len(changed)}"
+    if (broken or (last and not _is_json(last))) and not {"torn_line", "damaged_lines"} & told:
+        yield f"nobody is told of the damage to {path.name}"
+
+
+def _of_rest(wounds: Sequence[Wound], served: dict[str, Any], told: set[str]) -> Iterator[str]:
+    for wound in wounds:
+        if wound.kind == "notebook":
+            yield from _of_notebook(wound, served) if "prompt" in served else ()
+        elif (
+            wound.kind == "records"
+            and wound.path.name == "records.db"
+            and not told
+            and not _is_sound(wound.now)
+        ):
+            yield "nobody is told of the records"
+        elif wound.kind == "catalog" and wound.now is not None and not _is_json(wound.now):
+            # Who cannot write to a session has no use for the catalog, and leaves it as it is.
+            yield from (
+                () if "rebuilt" in told or "recorded" not in served else ("nobody is told of the catalog",)
+            )
+    hits = set(served.get("hits", ()))
+    if missing := [name for name in QUIET if name not in hits]:
+        yield f"{missing[:2]} are not found"
+
+
+def _of_notebook(wound: Wound, served: dict[str, Any]) -> Iterator[str]:
+    """Whatever line of it is still whole is in the prompt; what cannot be read is told to be so."""
+    if wound.now is None:
+        state = served["states"].get("MEMORY.md")
+        if wound.how != "missing" and state not in ("unreadable", "blocked", "missing"):
+            yield f"MEMORY.md is something else, and told to be {state}"
+    else:
+        whole = [
+            line
+            for line in wound.now.split(b"\n")
+            if line.startswith(b"- Note") and line in wound.before.split(b"\n")
+        ]
+        lost = [line.decode() for line in whole if line.decode() not in served["prompt"]]
+        if lost and served["states"].get("MEMORY.md") not in ("truncated", "unreadable", "blocked"):
+            yield f"{lost[:1]} is whole and is not in the prompt, and MEMORY.md is {served['states'].get('MEMORY.md')}"
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        return isinstance(json.loads(data), dict)
+    except ValueError:
+        return False
+
+
+def _is_sound(data: bytes | None) -> bool:
+    """Tell whether SQLite itself finds nothing wrong with a database, from its bytes alone."""
+    if data is None:
+        return False
+    try:
+        with sqlite3.connect(":memory:") as database:
+            database.deserialize(data)
+            return database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    except sqlite3.Error:
+        return False
+
+
+CORRUPTION = Row(
+    number=5,
+    promise="corruption of transcripts, notebooks, catalog, index, records",
+    quick=400,
+    long=20_000,
+    share=3,
+    parts=2,
+    run=spoil,
+    passes="0 crashes, 0 hangs over 1 s, every undamaged record served, damage reported",
+    defects=(
+        Defect(
+            "sessions/transcript.py",
+            "    except ValueError:\n        return Found(tuple(_recovered(raw)), is_damaged=True)",
+            "    except ValueError:\n        return Found(is_damaged=True)",
+            "what is whole in a damaged line is lost",
+        ),
+        Defect(
+            "sessions/account.py",
+            "    if known.damaged:",
+            "    if known.damaged > 1_000:",
+            "damage is not told of",
+        ),
+        Defect(
+            "sessions/catalog.py",
+            "        return rows, content.digest, None\n    aside",
+            "        return rows, content.digest, None\n    return {}, content.digest, None\n    aside",
+            "a catalog that cannot be read is taken for an empty one",
+        ),
+    ),
+)

@@ -1,0 +1,107 @@
+"""A workspace to be ill-treated, and who works in it: children that say what was acknowledged, and can be killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from carrel.app import Workspace
+
+CONFIG = "layout: carrel\nagents:\n  - {id: kate, display_name: Kate}\nsearch: {embedder: none}\n"
+Say = Callable[[str], None]
+FILES = {
+    "carrel.yaml": CONFIG,
+    "SOUL.md": "Be kind.\n",
+    "AGENTS.md": "Be brief.\n",
+    "MEMORY.md": "# Memory\n\n## Notes\n\n- zero\n",
+}
+
+
+class Desk:
+    """A trusted workspace in a folder, with a home of its own."""
+
+    def __init__(self, folder: Path, files: Mapping[str, str] = FILES) -> None:
+        self.root, self.home = folder / "desk", folder / "home"
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        Workspace.trust(self.root, environ=self.environ)
+
+    @classmethod
+    def at(cls, folder: Path) -> "Desk":
+        """Return the desk that is in a folder already."""
+        desk = cls.__new__(cls)
+        desk.root, desk.home = folder / "desk", folder / "home"
+        return desk
+
+    @property
+    def environ(self) -> dict[str, str]:
+        own = {"CARREL_HOME": str(self.home), "PATH": os.environ["PATH"], "HOME": str(self.home)}
+        source = os.environ.get("PYTHONPATH")  # a copy of the source that a defect was put into
+        return own | {"PYTHONPATH": source} if source else own
+
+    def open(self, **more: str) -> Workspace:
+        return Workspace.open(self.root, environ=self.environ | more)
+
+    def log(self, session: str) -> Path:
+        return self.root / f"agents/kate/sessions/{session}.log.jsonl"
+
+    def carrel(self, *words: str, **more: object) -> "subprocess.Popen[bytes]":
+        """Start the command as a user would."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "carrel", "-C", str(self.root), *words],
+            env=self.environ,
+            **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, **more},  # type: ignore[arg-type]
+        )
+
+
+class Child:
+    """A fork of this process, which has loaded everything already; what it says comes through a pipe."""
+
+    def __init__(self, work: Callable[[Callable[[str], None]], None]) -> None:
+        reading, writing = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(reading)
+            try:
+                work(lambda said: _say(writing, said))
+                os._exit(0)
+            except BaseException:  # noqa: BLE001 - whatever it is, nobody above may catch it in this process
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        os.close(writing)
+        self._pipe = os.fdopen(reading, "rb")
+        self.has_failed = False
+        """Whether it ended by an error of its own, which is told on standard error."""
+        self.was_killed = False
+
+    def wait_for_word(self) -> bytes:
+        return self._pipe.readline()
+
+    def listen(self) -> list[str]:
+        """Wait until it has done its work, and return all that it said."""
+        with self._pipe as pipe:
+            said = [line[:-1].decode() for line in pipe if line.endswith(b"\n")]
+        self._end()
+        return said
+
+    def kill(self) -> list[str]:
+        """End it as a power cut would, and return all that it had said by then, whole lines only."""
+        os.kill(self.pid, signal.SIGKILL)
+        self._end()
+        with self._pipe as pipe:
+            return [line[:-1].decode() for line in pipe if line.endswith(b"\n")]
+
+    def _end(self) -> None:
+        _, status = os.waitpid(self.pid, 0)
+        self.has_failed = os.WIFEXITED(status) and os.WEXITSTATUS(status) != 0
+        self.was_killed = os.WIFSIGNALED(status)
+
+
+def _say(pipe: int, said: str) -> None:
+    os.write(pipe, f"{said}\n".encode())

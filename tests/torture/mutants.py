@@ -1,0 +1,100 @@
+"""Row 14: the nine parts that everything else trusts are tested branch by branch, and small faults in them are noticed."""
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import json
+from tests.torture.cores import CORES, TESTS
+from tests.torture.judging import Verdict
+from tests.torture.measuring import measured
+from tests.torture.rows import Defect, Meter, Row
+
+BRANCHES = 95.0
+NOTICED = 80.0
+"""In percent."""
+
+_ENOUGH = 200
+"""From so many mutants on their share says something."""
+
+_EACH = 1
+"""How many of each core the quick tier tries: they show that the way works, not how good the tests are."""
+
+_ROUND = 10
+_MOST_TOLD = 20
+
+
+def notice_faults(meter: Meter) -> None:
+    """Measure each core, and then try some mutants of each, round by round; a seed begins with another core."""
+    names = list(CORES)
+    begin = (meter.seed - 1) % len(names)
+    names = (names[begin:] + names[:begin])[: meter.wanted // _EACH]
+    shares = {name: _measure(name, meter) for name in names}
+    noticed, judged = Counter[str](), Counter[str]()
+    while meter.goes_on:
+        before = meter.trials
+        for name in names:
+            for verdict in _verdicts(name, judged[name], meter):
+                meter.tried()
+                judged[name] += 1
+                noticed[name] += verdict.ended in ("killed", "slow")
+        if meter.trials == before:
+            break  # there are no more
+    for name, share in shares.items():
+        meter.figures[name] = f"{share:.1f} % of branches, {noticed[name]} of {judged[name]} mutants"
+    _judge(meter, noticed.total(), judged.total())
+
+
+def _measure(name: str, meter: Meter) -> float:
+    found = measured(name, meter.folder)
+    meter.check(found.passed, f"{name}: its tests fail")
+    told = ", ".join(found.missing[:_MOST_TOLD])
+    meter.check(found.share >= BRANCHES, f"{name}: {found.share:.1f} % of its branches, not {told}")
+    return found.share
+
+
+def _judge(meter: Meter, noticed: int, judged: int) -> None:
+    share = 100 * noticed / max(judged, 1)
+    meter.figures["noticed"] = f"{share:.1f} %"
+    if judged >= _ENOUGH:
+        meter.check(share >= NOTICED, f"only {share:.1f} % of {judged} faults were noticed")
+
+
+def _verdicts(name: str, after: int, meter: Meter) -> Iterator[Verdict]:
+    """Yield what became of the next mutants of a core; where time is up, of no more."""
+    count = min(_ROUND, meter.wanted // len(CORES) or _EACH)
+    chosen = [name, str(meter.seed), str(after), str(count), str(meter.folder / f"{name}.json")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.torture.judging", *chosen],
+        cwd=TESTS.parent,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    ) as judge:
+        assert judge.stdout is not None
+        for line in judge.stdout:
+            if not meter.goes_on:
+                return
+            yield json.decode(line, type=Verdict)
+    meter.check(judge.returncode == 0, f"{name}: its mutants could not be judged")
+
+
+MUTANTS = Row(
+    number=14,
+    promise="small faults in what everything trusts are noticed by a test",
+    quick=_EACH * len(CORES),
+    long=100 * len(CORES),
+    share=3,
+    run=notice_faults,
+    passes="each of nine cores ≥ 95 % of branches; ≥ 80 % of mutants noticed",
+    parts=len(CORES),
+    defects=(
+        Defect(
+            "workspace/scope.py",
+            "        return links > 1 and identity in self._identities()\n",
+            "        if links > 99:\n            return True\n        if links > 999:\n            return False\n"
+            "        return links > 1 and identity in self._identities()\n",
+            "the scope decides by branches that no test takes",
+        ),
+    ),
+)

@@ -1,0 +1,209 @@
+"""Row 3: the power is cut right after an acknowledgement; what the disk has then is what there is.
+
+A file system in a file is copied at that moment, with nothing flushed by luck, and the copy is mounted. Where
+nothing can be mounted, a disk that keeps what was synced, and nothing else, stands for it; the row says so.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tests.torture import verifier
+from tests.torture.deeds import KINDS, Deeds
+from tests.torture.desk import Child, Desk, Say
+from tests.torture.rows import Defect, Meter, Row
+
+from carrel.files import history, local
+from carrel.runtime import edit
+from carrel.testing import VolatileDisk
+
+_MAKE = {
+    "ext4": (["mkfs.ext4", "-q", "-F"], 64, "commit=600"),
+    "xfs": (["mkfs.xfs", "-q", "-f"], 320, ""),
+    "btrfs": (["mkfs.btrfs", "-q", "-f"], 128, "commit=600"),
+}
+"""How each is made, of how many megabytes, and mounted so that it keeps all it can to itself."""
+
+_QUICK = 20
+_CUTS_PER_IMAGE = 10
+_DIRECT = KINDS[:-1]
+"""What is to be seen in files as soon as it is acknowledged; what a worker does comes later."""
+
+_SETTLE, _USUAL = Path("/proc/sys/vm/dirty_writeback_centisecs"), "500"
+
+
+def cut_the_power(meter: Meter) -> None:
+    """Take an image right after each of some acknowledgements, on each file system that can be mounted."""
+    wanted = list(_MAKE) if meter.wanted > _QUICK else ["ext4"]
+    kinds = [kind for kind in wanted if _can_mount(kind, meter)]
+    cuts = dict.fromkeys(kinds or ["seam"], 0)
+    with _nothing_flushed_by_itself():
+        while kinds and meter.goes_on:
+            for kind in kinds:
+                if meter.goes_on:
+                    cuts[kind] += _cut_some(meter, kind)
+    while not kinds and meter.goes_on:
+        cuts["seam"] += _cut_by_the_seam(meter)
+    meter.figures["cuts"] = ", ".join(f"{kind} {count:,}" for kind, count in cuts.items())
+
+
+def _cut_some(meter: Meter, kind: str) -> int:
+    """Cut the power some times while one works, and look at each image when the file system is gone."""
+    folder = meter.folder / f"{kind}-{meter.trials}"
+    image, live = folder / "disk", folder / "live"
+    _make(kind, image)
+    cuts = 1 if kind == "btrfs" else _CUTS_PER_IMAGE  # of two copies of one btrfs, one is mounted
+    images = list[tuple[Path, dict[str, list[str]]]]()
+    with _mounted(image, live, _MAKE[kind][2]):
+        deeds = Deeds(Desk(live))
+        os.sync()
+        child = Child(lambda say: deeds.work(str(meter.trials), say, kinds=_DIRECT))
+        child.wait_for_word()
+        for number in range(cuts):
+            deeds.heard([child.wait_for_word().decode().strip()])
+            os.kill(child.pid, signal.SIGSTOP)
+            copy = folder / f"cut{number}"
+            subprocess.run(["cp", "--sparse=auto", str(image), str(copy)], check=True)
+            images.append((copy, {where: list(all_) for where, all_ in deeds.acknowledged.items()}))
+            os.kill(child.pid, signal.SIGCONT)
+        child.kill()
+    for copy, acknowledged in images:
+        with _mounted(copy, live, ""):  # at the same place: trust is bound to it
+            _look(meter, kind, live, acknowledged)
+            if (copy, acknowledged) == images[-1]:
+                _open(meter, kind, live)
+        copy.unlink()
+        meter.tried()
+    shutil.rmtree(folder, ignore_errors=True)
+    return len(images)
+
+
+def _look(meter: Meter, kind: str, folder: Path, acknowledged: dict[str, list[str]]) -> None:
+    after = Deeds(Desk.at(folder))
+    after.acknowledged = acknowledged
+    root = after.desk.root
+    empty = [
+        f"{path.name} is empty"
+        for path in root.rglob("*.md")
+        if verifier.TEMPORARY not in path.name and path.stat().st_size == 0
+    ]
+    for told in (*after.wrong(), *empty):
+        meter.check(is_kept=False, told=f"{kind}: {told}")
+
+
+def _open(meter: Meter, kind: str, folder: Path) -> None:
+    """See that whoever comes next can go on without repairing anything."""
+    child = Child(lambda _: Deeds(Desk.at(folder)).settle())
+    child.listen()
+    meter.check(not child.has_failed, f"{kind}: what a power cut left cannot be opened")
+
+
+def _cut_by_the_seam(meter: Meter) -> int:
+    """Let somebody work on a disk that forgets what was not synced, and look at what is left after each deed."""
+    folder = meter.folder / f"seam-{meter.trials}"
+    deeds = Deeds(Desk(folder / "live"))
+
+    def work(say: Say) -> None:
+        disk = VolatileDisk(deeds.desk.root)
+        for module in (local, history, edit):
+            module.Disk = lambda: disk  # pyright: ignore[reportAttributeAccessIssue]
+
+        def cut(said: str) -> None:
+            if said != "ready":
+                (folder / said).mkdir(parents=True)
+                disk.power_cut(folder / said / "desk")
+            say(said)
+
+        deeds.work(str(meter.trials), cut, kinds=_DIRECT, most=_CUTS_PER_IMAGE)
+
+    child = Child(work)
+    said = child.listen()[1:]
+    meter.check(not child.has_failed, "who worked on such a disk failed")
+    for line in said:
+        deeds.heard([line])
+        _look(meter, "seam", folder / line, deeds.acknowledged)
+        meter.tried()
+    shutil.rmtree(folder, ignore_errors=True)
+    return len(said)
+
+
+def _make(kind: str, image: Path) -> None:
+    command, megabytes, _ = _MAKE[kind]
+    image.parent.mkdir(parents=True, exist_ok=True)
+    with image.open("wb") as file:
+        file.truncate(megabytes << 20)
+    subprocess.run([*command, str(image)], check=True, capture_output=True)
+
+
+def _can_mount(kind: str, meter: Meter) -> bool:
+    folder = meter.folder / f"try-{kind}"
+    try:
+        _make(kind, folder / "disk")
+        with _mounted(folder / "disk", folder / "live", ""):
+            return True
+    except FileNotFoundError:
+        meter.left_out.append(f"not tried here: {kind}, no {_MAKE[kind][0][0]}")
+    except (OSError, subprocess.CalledProcessError):
+        meter.left_out.append(f"not tried here: {kind}, it cannot be mounted")
+    return False
+
+
+@contextmanager
+def _mounted(image: Path, at: Path, options: str) -> Iterator[None]:
+    at.mkdir(parents=True, exist_ok=True)
+    words = ["mount", "-o", f"loop,{options}" if options else "loop", str(image), str(at)]
+    subprocess.run(words, check=True, capture_output=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(at)], check=True, capture_output=True)
+
+
+@contextmanager
+def _nothing_flushed_by_itself() -> Iterator[None]:
+    """Let nothing reach a disk that nobody asked to have there."""
+    before = None
+    with suppress(OSError):
+        before = _SETTLE.read_text().strip()
+        _SETTLE.write_text("0")
+    try:
+        yield
+    finally:
+        if before is not None:
+            with suppress(OSError):
+                _SETTLE.write_text(before if before != "0" else _USUAL)  # another run may be under way
+
+
+POWER = Row(
+    number=3,
+    promise="power cut: the disk as it is right after the acknowledgement",
+    quick=_QUICK,
+    long=1_000,
+    share=3,
+    run=cut_the_power,
+    passes="0 missing, 0 of no length, every image opens",
+    defects=(
+        Defect(
+            "files/durable.py",
+            "            write_all(self.disk, fd, data)\n            self.disk.fsync(fd)\n",
+            "            write_all(self.disk, fd, data)\n",
+            "a new file is not synced before it gets its name",
+        ),
+        Defect(
+            "files/durable.py",
+            "        self.disk.rename(temporary, name, directory=self.fd)\n        self.disk.fsync(self.fd)\n",
+            "        self.disk.rename(temporary, name, directory=self.fd)\n",
+            "the directory is not synced after a file got its name",
+        ),
+        Defect(
+            "files/durable.py",
+            "            self.disk.fdatasync(fd)\n",
+            "",
+            "a line is acknowledged before it is synced",
+        ),
+    ),
+)

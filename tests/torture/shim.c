@@ -1,0 +1,158 @@
+/* Lets one call to the system fail, of those that concern files below one folder: loaded before libc.
+
+   arm(folder, fault, n): from now on, the nth call of a kind that this fault befalls fails once.
+   seen(): how many such calls there were since. */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum { OPEN = 1, MAKE = 2, WRITE = 4, SYNC = 8, NAME = 16, SIZE = 32, READ = 64 };
+
+static char folder[PATH_MAX];
+static size_t length;
+static int fault, kinds, armed;
+static atomic_int count, turn;
+
+void arm(const char *below, int error, int which, int n) {
+    length = strlen(strcpy(folder, below));
+    fault = error;
+    kinds = which;
+    turn = n;
+    count = 0;
+    armed = 1;
+}
+
+int seen(void) { return count; }
+
+static int is_below(const char *path) { return strncmp(path, folder, length) == 0; }
+
+static int of_fd(int fd) {
+    char name[64], path[PATH_MAX];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    long size = syscall(SYS_readlink, name, path, sizeof path - 1);
+    if (size < 0) return 0;
+    path[size] = 0;
+    return is_below(path);
+}
+
+static int of_path(int at, const char *path) {
+    char here[PATH_MAX];
+    if (path[0] == '/') return is_below(path);
+    if (at != AT_FDCWD) return of_fd(at);
+    return syscall(SYS_getcwd, here, sizeof here) > 0 && is_below(here);
+}
+
+/* Whether this call is the one that fails. */
+static int fails(int kind, int concerns) {
+    if (!concerns || !(kind & kinds)) return 0;
+    return atomic_fetch_add(&count, 1) + 1 == turn;
+}
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define FAIL_IF(kind, concerns) \
+    if (armed && fails(kind, concerns)) { errno = fault; return -1; }
+
+#define OPENS(name) \
+    int name(const char *path, int flags, ...) { \
+        va_list rest; va_start(rest, flags); mode_t mode = va_arg(rest, mode_t); va_end(rest); \
+        FAIL_IF(flags & O_CREAT ? MAKE | OPEN : OPEN, of_path(AT_FDCWD, path)) \
+        return REAL(name)(path, flags, mode); \
+    }
+OPENS(open)
+OPENS(open64)
+
+#define OPENS_AT(name) \
+    int name(int at, const char *path, int flags, ...) { \
+        va_list rest; va_start(rest, flags); mode_t mode = va_arg(rest, mode_t); va_end(rest); \
+        FAIL_IF(flags & O_CREAT ? MAKE | OPEN : OPEN, of_path(at, path)) \
+        return REAL(name)(at, path, flags, mode); \
+    }
+OPENS_AT(openat)
+OPENS_AT(openat64)
+
+/* A write without an error number is cut short instead. */
+static int cut(size_t *size, int concerns) {
+    if (!armed || !fails(WRITE, concerns)) return 0;
+    if (fault) { errno = fault; return -1; }
+    if (*size > 1) *size /= 2;
+    return 0;
+}
+
+ssize_t write(int fd, const void *data, size_t size) {
+    if (cut(&size, armed && of_fd(fd))) return -1;
+    return REAL(write)(fd, data, size);
+}
+
+#define WRITES_AT(name, offset) \
+    ssize_t name(int fd, const void *data, size_t size, offset at) { \
+        if (cut(&size, armed && of_fd(fd))) return -1; \
+        return REAL(name)(fd, data, size, at); \
+    }
+WRITES_AT(pwrite, off_t)
+WRITES_AT(pwrite64, off64_t)
+
+ssize_t read(int fd, void *data, size_t size) {
+    FAIL_IF(READ, of_fd(fd))
+    return REAL(read)(fd, data, size);
+}
+
+#define READS_AT(name, offset) \
+    ssize_t name(int fd, void *data, size_t size, offset at) { \
+        FAIL_IF(READ, of_fd(fd)) \
+        return REAL(name)(fd, data, size, at); \
+    }
+READS_AT(pread, off_t)
+READS_AT(pread64, off64_t)
+
+#define ON_FD(name, kind) int name(int fd) { FAIL_IF(kind, of_fd(fd)) return REAL(name)(fd); }
+ON_FD(fsync, SYNC)
+ON_FD(fdatasync, SYNC)
+
+#define SIZES(name, offset) \
+    int name(int fd, offset size) { FAIL_IF(SIZE, of_fd(fd)) return REAL(name)(fd, size); }
+SIZES(ftruncate, off_t)
+SIZES(ftruncate64, off64_t)
+
+int rename(const char *old, const char *new) {
+    FAIL_IF(NAME, of_path(AT_FDCWD, new))
+    return REAL(rename)(old, new);
+}
+int renameat(int from, const char *old, int to, const char *new) {
+    FAIL_IF(NAME, of_path(to, new))
+    return REAL(renameat)(from, old, to, new);
+}
+int link(const char *old, const char *new) {
+    FAIL_IF(NAME, of_path(AT_FDCWD, new))
+    return REAL(link)(old, new);
+}
+int linkat(int from, const char *old, int to, const char *new, int flags) {
+    FAIL_IF(NAME, of_path(to, new))
+    return REAL(linkat)(from, old, to, new, flags);
+}
+int unlink(const char *path) {
+    FAIL_IF(NAME, of_path(AT_FDCWD, path))
+    return REAL(unlink)(path);
+}
+int unlinkat(int at, const char *path, int flags) {
+    FAIL_IF(NAME, of_path(at, path))
+    return REAL(unlinkat)(at, path, flags);
+}
+int mkdir(const char *path, mode_t mode) {
+    FAIL_IF(NAME, of_path(AT_FDCWD, path))
+    return REAL(mkdir)(path, mode);
+}
+int mkdirat(int at, const char *path, mode_t mode) {
+    FAIL_IF(NAME, of_path(at, path))
+    return REAL(mkdirat)(at, path, mode);
+}

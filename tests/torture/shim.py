@@ -1,0 +1,37 @@
+"""Real calls to the system that fail: `shim.c`, built where there is a compiler, and loaded before libc."""
+
+import ctypes
+import errno
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+_OPEN, _MAKE, _WRITE, _SYNC, _NAME, _SIZE, _READ = (1 << place for place in range(7))
+_BEFALLS = {
+    errno.EIO: _OPEN | _MAKE | _WRITE | _SYNC | _NAME | _SIZE | _READ,
+    errno.ENOSPC: _MAKE | _WRITE | _SYNC | _NAME | _SIZE,
+    errno.EINTR: _OPEN | _WRITE | _SYNC | _READ,
+    errno.EMFILE: _OPEN,
+    0: _WRITE,
+}
+"""Which calls each error can come from; none at all is a write that is cut short."""
+
+
+def build(folder: Path) -> Path | None:
+    """Return the shim, ready to be loaded; nothing where there is no compiler."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        return None
+    made = folder / "shim.so"
+    source = Path(__file__).with_name("shim.c")
+    words = [compiler, "-shared", "-fPIC", "-O1", "-o", str(made), str(source), "-ldl"]
+    return made if subprocess.run(words, capture_output=True, check=False).returncode == 0 else None
+
+
+def arm(folder: Path, error: int, number: int) -> Callable[[], bool]:
+    """Let the Nth call below a folder fail in this process, and return how to ask whether it came to that."""
+    loaded = ctypes.CDLL(os.environ["LD_PRELOAD"])
+    loaded.arm(os.fsencode(folder), error, _BEFALLS[error], number)
+    return lambda: loaded.seen() >= number
