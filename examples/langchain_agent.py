@@ -16,7 +16,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 
 from carrel import Workspace
-from carrel.adapters.langchain import WorkspaceMiddleware, WorkspaceStore
+from carrel.adapters.langchain import CarrelMiddleware, CarrelStore
 
 
 class Repeating(SimpleChatModel):
@@ -58,7 +58,7 @@ def look(state: State, runtime: Runtime) -> dict[str, Any]:
 
 def talk(workspace: Workspace) -> None:
     """Tell a fact in one session, and ask for it in another."""
-    agent = create_agent(Repeating(), middleware=[WorkspaceMiddleware(workspace, scope="main")])
+    agent = create_agent(Repeating(), middleware=[CarrelMiddleware(workspace, scope="main")])
     for session, message in (
         ("monday", "The walrus sleeps in the boat house."),
         ("tuesday", "Where does the walrus sleep?"),
@@ -72,7 +72,7 @@ def run_graph(workspace: Workspace) -> None:
     """Let one node put an item, and another find it."""
     builder = StateGraph(State).add_node("remember", remember).add_node("look", look)
     builder.add_edge(START, "remember").add_edge("remember", "look")
-    graph = builder.compile(store=WorkspaceStore(workspace, scope="main"))
+    graph = builder.compile(store=CarrelStore(workspace, scope="main"))
     print(graph.invoke({"question": "Which colour is the bike?", "answer": ""})["answer"])
 
 

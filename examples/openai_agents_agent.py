@@ -35,7 +35,9 @@ async def main() -> None:
                 model = ScriptedModel([ModelStep.respond(repeat)])
                 ada = Agent(name="Ada", tools=session.tools(), model=model)
                 config = RunConfig(call_model_input_filter=session.with_context, tracing_disabled=True)
-                result = await Runner.run(ada, message, session=session, run_config=config)
+                result = await Runner.run(
+                    ada, message, session=session, run_config=config, hooks=session.hooks
+                )
                 print(f"{name}> {message}\n{result.final_output}")
 
 

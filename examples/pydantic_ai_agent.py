@@ -13,7 +13,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from carrel import Workspace
-from carrel.adapters.pydantic_ai import Carrel
+from carrel.adapters.pydantic_ai import CarrelCapability
 
 
 def repeat(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
@@ -32,7 +32,8 @@ def main() -> None:
                 ("tuesday", "Where does the walrus sleep?"),
             ):
                 ada = Agent(
-                    FunctionModel(repeat), capabilities=[Carrel(workspace, session=session, scope="main")]
+                    FunctionModel(repeat),
+                    capabilities=[CarrelCapability(workspace, session=session, scope="main")],
                 )
                 print(f"{session}> {message}\n{ada.run_sync(message).output}")
 

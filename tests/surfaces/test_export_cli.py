@@ -129,7 +129,8 @@ def test_shared_scope_gets_only_what_others_may_see(cli, lived_in, tmp_path, for
 def test_markdown_reads_as_one_text(cli, lived_in):
     text = cli("-C", lived_in, "export", "--format", "markdown").text
     headings = re.findall("^## (.*)$", text, re.MULTILINE)
-    assert headings == ["Persona", "Memory", "Journal", "Sessions"]
+    assert headings == ["Persona", "Memory", "Journal", "Knowledge, skills and other files", "Sessions"]
+    assert "\n### skills/weekly-review/SKILL.md\n" in text
     assert "\n### MEMORY.md\n\n#### Memory\n\n##### People\n\n- Ana keeps bees.\n" in text
     assert "\n### memory/2026-04-23.md\n" in text
     assert "> I keep a parrot called Otto" in text
@@ -192,6 +193,7 @@ def test_a_page_tells_of_context_memory_evidence_sessions_and_health(cli, lived_
     for words in ("What the model reads", "SOUL.md", "Ana prefers tea.", "Ana keeps bees.", "A quiet day."):
         assert words in page.shown
     assert "I keep a parrot called Otto" in page.shown
+    assert "skills/weekly-review/SKILL.md" in page.shown
     assert "Health" in page.shown
     assert "svg" in page.tags
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from datetime import timedelta
 
 import pytest
 
@@ -359,6 +360,20 @@ def test_a_stop_goes_on_where_the_last_one_ended(hook, tmp_path):
     (next((hook.process.home / "cache/hooks").glob("read-*"))).unlink()
     hook("stop", transcript_path=str(transcript))
     assert len(entries(hook, "claude.s1")) == 3
+
+
+def test_what_a_prompt_was_reminded_of_counts_as_recalled_once(hook, tmp_path):
+    question, transcript = "Who is it that uses a Samsung?", tmp_path / "t.jsonl"
+    assert "Samsung" in hook.prompt(question, "--scope", "main")
+    transcript.write_text(claude(("user", question), ("assistant", [{"type": "text", "text": "Ana."}])))
+    for _ in range(2):
+        hook("stop", "--scope", "main", transcript_path=str(transcript))
+    with Workspace.open(hook.desk.path, environ=hook.process.environment({})) as workspace:
+        since = workspace.config.clock.now() - timedelta(days=1)
+        (event,) = workspace.records.recalls.since(workspace.agent.id, since)
+    assert (event.session, event.query, event.rank) == ("claude.s1", question, 1)
+    assert "Samsung" in event.text
+    assert 0 < event.score <= 1
 
 
 def test_what_a_harness_told_itself_is_not_recorded(hook, tmp_path):

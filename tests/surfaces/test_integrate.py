@@ -1,6 +1,7 @@
 """`carrel integrate`: hooks in the settings of a harness, put in once, and taken out without a trace."""
 
 import json
+import os
 import shlex
 
 import pytest
@@ -241,3 +242,50 @@ def test_an_unknown_harness_and_two_places_are_usage_errors(cli, project):
 )
 def test_ours_is_told_from_others(command, expected):
     assert is_command(command, "claude") is expected
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+@pytest.mark.parametrize("indent", [None, 3])
+def test_what_is_taken_out_leaves_the_file_to_the_byte_and_nothing_beside_it(cli, project, harness, indent):
+    path = put(project, harness, json.dumps(THEIRS[harness], indent=indent))
+    before = path.read_bytes()
+    for _ in range(2):
+        assert cli("integrate", harness, "install", cwd=project).code == 0
+        assert cli("integrate", harness, "remove", cwd=project).code == 0
+        assert path.read_bytes() == before
+        assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_was_changed_meanwhile_stays_and_so_does_the_copy(cli, project):
+    path = put(project, "claude", json.dumps(THEIRS["claude"]))
+    assert cli("integrate", "claude", "install", cwd=project).code == 0
+    settings = json.loads(path.read_text())
+    path.write_text(json.dumps({**settings, "model": "haiku"}))
+    assert cli("integrate", "claude", "remove", cwd=project).code == 0
+    assert json.loads(path.read_text()) == {**THEIRS["claude"], "model": "haiku"}
+    assert len(list(path.parent.glob("*.bak"))) == 2
+
+
+def test_settings_that_cannot_be_read_are_told_and_left(cli, project):
+    path = project / FILES["claude"]
+    for make in (path.mkdir, lambda: os.mkfifo(path), lambda: path.write_bytes(b" " * 5_000_000)):
+        path.parent.mkdir(exist_ok=True)
+        make()
+        assert (
+            cli("integrate", "claude", "install", "--json", cwd=project).error["code"] == "harness_settings"
+        )
+        (place, _) = cli("integrate", "claude", "status", "--json", cwd=project).document["places"]
+        assert place["state"] == "unreadable"
+        path.rmdir() if path.is_dir() else path.unlink()
+    path.parent.rmdir()
+    path.parent.write_text("mine")
+    done = cli("integrate", "claude", "install", "--dry-run", "--json", cwd=project)
+    assert done.error["code"] == "harness_settings"
+    assert path.parent.read_text() == "mine"
+
+
+def test_a_change_that_fails_leaves_no_copy(cli, project):
+    path = put(project, "claude", "{}")
+    path.chmod(0o400)
+    if cli("integrate", "claude", "install", cwd=project).code:
+        assert list(path.parent.iterdir()) == [path]

@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
 from carrel import Workspace
-from carrel.adapters.langchain import WorkspaceMiddleware
+from carrel.adapters.langchain import CarrelMiddleware
 from carrel.adapters.langchain.middleware import NoThread
 from carrel.workspace.scope import UnknownScope
 
@@ -74,7 +74,7 @@ def calls(name, **arguments):
 
 def agent_of(workspace, *answers, scope="main", **options):
     model = Scripted(answers=list(answers))
-    middleware = [*options.pop("before", ()), WorkspaceMiddleware(workspace, scope=scope)]
+    middleware = [*options.pop("before", ()), CarrelMiddleware(workspace, scope=scope)]
     return create_agent(model, middleware=middleware, **options), model
 
 
@@ -130,10 +130,10 @@ def test_a_private_fact_is_not_recalled_in_shared_scope(workspace):
 
 def test_scope_is_shared_unless_the_application_says_otherwise(workspace):
     model = Scripted(answers=["I do not know."])
-    ask(create_agent(model, middleware=[WorkspaceMiddleware(workspace)]), ANA)
+    ask(create_agent(model, middleware=[CarrelMiddleware(workspace)]), ANA)
     assert "Ana uses" not in str(model.asked)
     with pytest.raises(UnknownScope):
-        WorkspaceMiddleware(workspace, scope="everybody")
+        CarrelMiddleware(workspace, scope="everybody")
 
 
 def test_instructions_are_the_same_bytes_in_every_call_of_a_session(workspace, sample):
@@ -173,17 +173,6 @@ def test_what_the_model_writes_into_every_prompt_waits_for_the_owner(workspace, 
     agent, _ = agent_of(workspace, calls("memory_write", text=fact, section="People"), "Done.")
     ask(agent, "A web page says that Ana prefers to be called Anita.")
     assert fact not in (sample / "MEMORY.md").read_text()
-
-
-def test_tools_of_the_application_are_recorded_as_well_even_if_their_answer_is_the_last_word(workspace):
-    @tool(return_direct=True)
-    def weather(city: str) -> str:
-        """Tell the weather."""
-        return f"Rain in {city}."
-
-    agent, _ = agent_of(workspace, calls("weather", city="Bogota"), tools=[weather])
-    ask(agent, "How is the weather?")
-    assert log(workspace)[-1] == ("tool", "Rain in Bogota.")
 
 
 def test_a_thread_that_langchain_keeps_is_read_as_it_keeps_it(workspace):
@@ -247,7 +236,7 @@ def test_a_run_that_is_taken_up_again_after_a_failure_doubles_nothing(workspace)
 def test_langchains_own_retries_double_nothing(workspace, is_outside):
     retries = ModelRetryMiddleware(max_retries=2, initial_delay=0, backoff_factor=0, jitter=False)
     model = Scripted(answers=[RuntimeError("down"), RuntimeError("down"), "At last."])
-    own = WorkspaceMiddleware(workspace, scope="main")
+    own = CarrelMiddleware(workspace, scope="main")
     agent = create_agent(model, middleware=[retries, own] if is_outside else [own, retries])
     ask(agent, "Are you there?")
     assert log(workspace) == [("user", "Are you there?"), ("assistant", "At last.")]
@@ -258,17 +247,6 @@ def test_a_question_is_recorded_even_if_others_end_the_run_before_a_model_hears_
     ask(agent, "Are you there?")
     assert model.asked == []
     assert log(workspace) == [("user", "Are you there?")]
-
-
-def test_an_answer_in_a_form_of_the_applications_is_recorded_once(workspace):
-    class Phone(BaseModel):
-        """Who has which phone."""
-
-        owner: str
-
-    agent, _ = agent_of(workspace, calls("Phone", owner="Ana"), response_format=ToolStrategy(Phone))
-    assert ask(agent, ANA)["structured_response"] == Phone(owner="Ana")
-    assert [role for role, _ in log(workspace)] == ["user", "assistant", "tool"]
 
 
 def test_a_summary_that_langchain_makes_is_nobodys_word(workspace):
@@ -385,3 +363,99 @@ def test_nothing_is_sent_anywhere(workspace, monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     agent, _ = agent_of(workspace, calls("memory_search", query="Samsung"), "Ana does.")
     assert ask(agent, ANA)["messages"][-1].content == "Ana does."
+
+
+def test_what_each_call_took_is_in_the_account_of_its_session(workspace):
+    said = AIMessage(
+        "Done.",
+        usage_metadata={
+            "input_tokens": 1_000,
+            "output_tokens": 20,
+            "total_tokens": 1_020,
+            "input_token_details": {"cache_read": 800},
+        },
+        response_metadata={"model_name": "gpt-5"},
+    )
+    agent, _ = agent_of(workspace, calls("list_files"), said)
+    ask(agent, "Which files are there?")
+    (turn,) = workspace.records.usage.turns(workspace.agent.id, "s1", limit=9)
+    assert (turn.input, turn.cached, turn.output, turn.model) == (1_000, 800, 20, "gpt-5")
+
+
+def test_an_answer_in_a_form_of_the_applications_ends_its_turn(workspace):
+    class Weather(BaseModel):
+        degrees: int
+
+    agent, _ = agent_of(
+        workspace,
+        calls("Weather", degrees=7),
+        calls("Weather", degrees=7),
+        response_format=ToolStrategy(Weather),
+    )
+    for _ in range(2):  # asked again it is another question, since the first one was answered
+        assert ask(agent, "How cold is it?")["structured_response"] == Weather(degrees=7)
+    every = log(workspace)
+    assert [role for role, _ in every] == ["user", "assistant", "tool", "assistant"] * 2
+    assert every[3] == ("assistant", '{"degrees":7}')
+
+
+def test_a_tool_whose_result_is_the_answer_ends_its_turn(workspace):
+    @tool(return_direct=True)
+    def clock() -> str:
+        """Tell the time."""
+        return "It is noon."
+
+    agent, _ = agent_of(workspace, calls("clock"), calls("clock"), tools=[clock])
+    for _ in range(2):
+        ask(agent, "What time is it?")
+    assert [role for role, _ in log(workspace)] == ["user", "assistant", "tool", "assistant"] * 2
+    assert log(workspace)[-1] == ("assistant", "It is noon.")
+
+
+def test_an_image_that_is_sent_again_after_a_failure_is_the_same_message(workspace):
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    content = [{"type": "text", "text": "What is this?"}, image]
+    agent, _ = agent_of(workspace, RuntimeError("down"), "A cat.")
+    with pytest.raises(RuntimeError):
+        ask(agent, content)
+    ask(agent, content)
+    assert [role for role, _ in log(workspace)] == ["user", "assistant"]
+
+
+PNG = "iVBORw0KGgo="
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
+        {"type": "image", "base64": PNG, "mime_type": "image/png"},
+        {"type": "image", "source_type": "base64", "data": PNG, "mime_type": "image/png"},
+    ],
+)
+def test_pictures_of_users_tools_and_models_stand_beside_the_log(workspace, sample, picture):
+    @tool
+    def look() -> list:
+        """Look."""
+        return [{"type": "text", "text": "seen"}, picture]
+
+    answer = AIMessage([{"type": "text", "text": "Here."}, picture])
+    agent, model = agent_of(workspace, calls("look"), answer, tools=[look])
+    ask(agent, [{"type": "text", "text": "Draw this."}, picture])
+    assert PNG in str(model.asked[0][-1].content[1])
+    (kept,) = sample.path.glob("agents/*/sessions/s1.files/*.png")
+    texts = [text for role, text in log(workspace) if text]
+    assert len(texts) == 3
+    assert all(kept.name in text for text in texts)
+    assert all(PNG not in path.read_text() for path in sample.path.glob("agents/*/sessions/*.jsonl"))
+
+
+def test_a_picture_that_is_none_ends_no_run(workspace):
+    @tool
+    def look() -> list:
+        """Look."""
+        return [{"type": "text", "text": "seen"}, {"type": "image", "base64": "!", "mime_type": "image/png"}]
+
+    agent, _ = agent_of(workspace, calls("look"), "Nothing.", tools=[look])
+    ask(agent, "Look.")
+    assert log(workspace)[2:] == [("tool", "seen"), ("assistant", "Nothing.")]

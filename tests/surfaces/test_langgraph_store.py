@@ -17,7 +17,7 @@ from langgraph.store.base import GetOp, ListNamespacesOp, MatchCondition, PutOp,
 from langgraph.store.memory import InMemoryStore
 
 from carrel import Workspace
-from carrel.adapters.langchain import WorkspaceStore
+from carrel.adapters.langchain import CarrelStore
 from carrel.adapters.langchain.items import BadItem, Kept, UnreadableItem, parse, place_of
 from carrel.screen.policy import BlockedByPrivacy
 from carrel.workspace.layout import LAYOUTS
@@ -36,7 +36,7 @@ def workspace(cli, sample):
 
 @pytest.fixture
 def store(workspace):
-    return WorkspaceStore(workspace, scope="main")
+    return CarrelStore(workspace, scope="main")
 
 
 def told(items):
@@ -67,10 +67,10 @@ def test_what_a_person_writes_into_the_page_is_what_the_graph_reads(store, sampl
 def test_a_second_put_replaces_the_value_and_keeps_the_day_of_the_first(cli, sample):
     cli.set(CARREL_NOW="2026-04-24T12:00:00Z")
     with Workspace.open(sample.path) as workspace:
-        WorkspaceStore(workspace, scope="main").put(USER, "tea", TEA)
+        CarrelStore(workspace, scope="main").put(USER, "tea", TEA)
     cli.set(CARREL_NOW="2026-04-25T12:00:00Z")
     with Workspace.open(sample.path) as workspace:
-        store = WorkspaceStore(workspace, scope="main")
+        store = CarrelStore(workspace, scope="main")
         store.put(USER, "tea", {"text": "None."})
         item = store.get(USER, "tea")
     assert item.value == {"text": "None."}
@@ -108,7 +108,7 @@ def test_names_and_times_of_items_are_not_what_a_query_finds(store):
 
 def test_what_is_kept_for_the_owner_no_shared_store_reaches_and_no_shared_search_finds(workspace, store):
     store.put(USER, "tea", TEA)
-    shared = WorkspaceStore(workspace)
+    shared = CarrelStore(workspace)
     assert shared.get(USER, "tea") is None
     assert shared.search(()) == shared.search((), query="green tea") == shared.list_namespaces() == []
     shared.put(USER, "tea", {"text": "Eve drinks green tea."})
@@ -121,7 +121,7 @@ def test_what_is_kept_for_the_owner_no_shared_store_reaches_and_no_shared_search
 def test_in_no_layout_items_are_for_everybodys_eyes(cli, tmp_path, layout, scope):
     Workspace.init(tmp_path / "w", layout=layout)
     with Workspace.open(tmp_path / "w", agent="planner" if layout == "squad" else None) as workspace:
-        WorkspaceStore(workspace, scope=scope).put(USER, "tea", TEA)
+        CarrelStore(workspace, scope=scope).put(USER, "tea", TEA)
         path = f"{workspace.layout.home}memory/store/{scope}/users/u1/tea.md"
         assert "green tea" in workspace.read(path)
         hits = workspace.search("green tea", scope="shared").hits
@@ -240,7 +240,7 @@ def test_secrets_are_screened_as_in_all_memory(store, sample, cli):
     sample.put({"carrel.yaml": "agents: [{id: kate}]\nprivacy: {secrets: block}\n"})
     Workspace.trust(sample.path)
     with Workspace.open(sample.path) as workspace, pytest.raises(BlockedByPrivacy):
-        WorkspaceStore(workspace, scope="main").put(USER, "aws", {"text": key})
+        CarrelStore(workspace, scope="main").put(USER, "aws", {"text": key})
     assert all(key not in path.read_text() for path in (sample / "memory/store").rglob("*.md"))
 
 
@@ -252,7 +252,7 @@ def test_ids_that_programs_make_are_no_secrets(store):
 
 
 def test_many_writers_of_one_item_leave_one_of_their_values_whole(workspace):
-    stores = [WorkspaceStore(workspace, scope="main") for _ in range(4)]
+    stores = [CarrelStore(workspace, scope="main") for _ in range(4)]
 
     def write(n: int) -> None:
         stores[n % 4].put(USER, "tea", {"n": n, "text": f"{n} " * 200})
@@ -358,7 +358,7 @@ def purged(model):
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=st.lists(st.lists(OPS, max_size=6), max_size=5))
 def test_the_same_operations_give_the_same_answers_as_langgraphs_own_store(workspace, batches):
-    store, model = WorkspaceStore(workspace, scope="main"), InMemoryStore()
+    store, model = CarrelStore(workspace, scope="main"), InMemoryStore()
     store.batch(
         [PutOp(item.namespace, item.key, None) for item in store.batch([SearchOp((), limit=10_000)])[0]]
     )

@@ -1,7 +1,7 @@
 """Anthropic's memory tool over a workspace, for the tool runner of their SDK.
 
     with Workspace.open("my-agent") as workspace:
-        memory = WorkspaceMemoryTool(workspace, session="s1", scope="main")
+        memory = CarrelMemoryTool(workspace, session="s1", scope="main")
         runner = client.beta.messages.tool_runner(tools=[memory], model=..., messages=..., max_tokens=1024)
 
 The agent's settings name the tool: `allowed_tools: ["*", memory]`.
@@ -31,7 +31,7 @@ class NoMemoryTool(UsageError):
         super().__init__(f"{agent} has no memory tool in {scope} scope.", hint=hint)
 
 
-class WorkspaceMemoryTool(BetaAbstractMemoryTool):
+class CarrelMemoryTool(BetaAbstractMemoryTool):
     """The six commands on a workspace's memory; it owns nothing, and the workspace must stay open.
 
     What the model has read before is not known here: what every prompt holds waits for the owner.

@@ -4,7 +4,9 @@ The framework keeps its loop, its model and its other tools. The application say
 it is anyone, and no model is ever asked.
 """
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from threading import RLock
 from typing import Any, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -15,15 +17,21 @@ from carrel import plainjson
 from carrel.app import Workspace
 from carrel.context.assemble import Assembly
 from carrel.context.report import Report
+from carrel.files.paths import BadId
 from carrel.runtime.loop.calls import answer
 from carrel.runtime.loop.threads import in_thread
+from carrel.runtime.model import Spend
 from carrel.runtime.record import Recording
+from carrel.sessions.attachments import part_off
 from carrel.sessions.message import Message, ToolCall
 from carrel.sessions.places import valid_session
 from carrel.sessions.transcript import Content
 from carrel.sessions.turn import Said, Sayable
 from carrel.tools.registry import Registry, ToolSpec
 from carrel.workspace.scope import Scope, parse_scope
+
+UNKNOWN = "unknown"
+"""The model of a framework that does not tell which it asked; it has no price."""
 
 RESULT_LIMIT = 100_000
 """Characters that a result of a tool may have."""
@@ -85,13 +93,11 @@ class Joined(Struct, frozen=True, kw_only=True):
 
     def unanswered(self, content: Content) -> str:
         """Return the id of the user's last message if it says the same and has no answer, else nothing."""
-        sessions, text = self.workspace.sessions, words_of(content)
-        if text is None:
-            return ""
+        sessions = self.workspace.sessions
         _, placed = sessions.seen(self.session, scope=parse_scope(self.scope))
         for entry in (each.entry for each in reversed(placed)):
             if entry.role == "user":
-                return entry.message_id if words_of(entry.content) == sessions.screened(text) else ""
+                return entry.message_id if _says(entry.content) == _says(self._kept(content)) else ""
             if entry.role == "assistant" and not entry.tool_calls and entry.to_text():
                 return ""
         return ""
@@ -101,9 +107,19 @@ class Joined(Struct, frozen=True, kw_only=True):
         assembly = self.workspace.prepare(self.session, message or None, self.scope)
         return _placed(assembly, has_message=bool(message))
 
-    def record(self, messages: Sequence[Sayable]) -> Recording:
-        """Write messages down for good, each once by its id; a reply without calls ends the turn."""
-        recording = self.workspace.record(self.session, messages, scope=self.scope, source=self.source)
+    def record(self, messages: Sequence[Sayable], spend: Spend | None = None, model: str = "") -> Recording:
+        """Write messages down for good, each once by its id; a reply without calls ends the turn.
+
+        `spend` is what the framework says that the model's part in them took.
+        """
+        recording = self.workspace.record(
+            self.session,
+            messages,
+            spend,
+            model=model or UNKNOWN,
+            scope=self.scope,
+            source=self.source,
+        )
         if recording.is_ended:
             self.workspace.searching.follow(self.session)  # beside, so that the next recall need not wait
         return recording
@@ -120,9 +136,24 @@ class Joined(Struct, frozen=True, kw_only=True):
         known = [tool.name for tool in tools]
         return answer(call, lambda own: _run(tools, own), known=known, limit=RESULT_LIMIT).text
 
+    def _kept(self, content: Content) -> Content:
+        """Return a content as a log has it: bytes beside it, secrets out."""
+        sessions = self.workspace.sessions
+        folder = sessions.places.attachments(self.session)
+        parted, _ = part_off(folder, content, lambda text: (sessions.screened(text), ()))
+        return sessions.screened(parted)
+
     def _tools(self) -> Registry:
         # What else the framework's model has read nobody here knows: what it writes of that waits.
         return self.workspace.conversations.tools(self.session, self.scope, unseen=True)
+
+
+def session_named(name: str) -> str:
+    """Return the session that a framework calls so: by another name where that can be no file's."""
+    try:
+        return valid_session(name)
+    except BadId:
+        return f"thread-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def words_of(content: Content) -> str | None:
@@ -132,6 +163,23 @@ def words_of(content: Content) -> str | None:
     parts = [cast("Mapping[str, Any]", part).get("text") for part in content]
     texts = [part for part in parts if isinstance(part, str)]
     return "\n".join(texts) if len(texts) == len(parts) else None
+
+
+def holds_bytes(value: str) -> bool:
+    """Tell whether a text is a data URL that its bytes alone can give back."""
+    head, _, data = value.partition(",")
+    if not (head.startswith("data:") and head.endswith(";base64")):
+        return False
+    try:
+        return base64.b64encode(base64.b64decode(data, validate=True)).decode() == data
+    except ValueError:
+        return False
+
+
+def _says(content: Content) -> Content:
+    """Return what is the same in two messages that say the same: the text, where there is nothing else."""
+    words = words_of(content)
+    return content if words is None else words
 
 
 def _run(tools: Registry, call: ToolCall) -> str:

@@ -3,17 +3,19 @@
     session = CarrelSession(workspace, "s1", scope="main")
     agent = Agent(name="Ada", tools=session.tools())
     config = RunConfig(call_model_input_filter=session.with_context)
-    result = await Runner.run(agent, "What did we decide?", session=session, run_config=config)
+    await Runner.run(agent, "What did we decide?", session=session, run_config=config, hooks=session.hooks)
 
 The workspace must stay open.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from agents import FunctionTool, SessionSettings, TResponseInputItem
+from agents import FunctionTool, ModelResponse, RunHooks, SessionSettings, TResponseInputItem
 from agents.run import CallModelData, ModelInputData
 from agents.tool_context import ToolContext
+from msgspec.structs import replace
 
 from carrel.adapters.joining import Context, Joined
 from carrel.adapters.openai_items import Item, items_of, said_of, text_of
@@ -21,9 +23,12 @@ from carrel.app import Workspace
 from carrel.runtime.compact import is_all_of
 from carrel.runtime.history import SUMMARY
 from carrel.runtime.loop.threads import surely
+from carrel.runtime.model import Spend
+from carrel.runtime.providers.usage import spend_of
 from carrel.runtime.removing import remove
 from carrel.sessions.placed import Placed
-from carrel.sessions.turn import ATTACHMENT_LIMIT
+from carrel.sessions.transcript import Content
+from carrel.sessions.turn import ATTACHMENT_LIMIT, Said
 from carrel.tools.registry import ToolSpec
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
@@ -34,11 +39,27 @@ SOURCE = "openai-agents"
 _KEPT = 16
 
 
+class _Accounting(RunHooks[Any]):
+    """Tells a session what each call of its runs took."""
+
+    def __init__(self, account: Callable[[Spend | None, str], None]) -> None:
+        self._account = account
+
+    async def on_llm_end(self, context: Any, agent: Any, response: ModelResponse) -> None:  # noqa: ARG002
+        """Take a call into the account."""
+        told = response.usage
+        cached = told.input_tokens_details.cached_tokens
+        model = agent.model if isinstance(agent.model, str) else getattr(agent.model, "model", "")
+        self._account(
+            spend_of(told.input_tokens, cached, told.output_tokens), model if isinstance(model, str) else ""
+        )
+
+
 class CarrelSession:
     """The history of a session, and what a model is told beside it.
 
     What others recorded in the session is part of its history, and what a summary stands for is not. An item
-    comes back as it was given, but for secrets, which are not recorded.
+    comes back as it was given, but for secrets, which are not recorded. By its `hooks` it hears of tokens.
     """
 
     session_settings: SessionSettings | None = None
@@ -47,6 +68,8 @@ class CarrelSession:
         self.session_id = session_id
         self._joined = Joined(workspace=workspace, session=session_id, scope=scope, source=SOURCE)
         self._contexts: OrderedDict[tuple[int, str], Context] = OrderedDict()
+        self._spent: tuple[Spend | None, str] = (None, "")
+        self.hooks: RunHooks[Any] = _Accounting(self._account)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the history, the oldest first, or so many of its last items."""
@@ -118,10 +141,33 @@ class CarrelSession:
 
     def _add(self, items: list[Item]) -> None:
         said = [said_of(item) for item in items]
-        if said and said[0].role == "user" and self._joined.unanswered(said[0].content):
+        if said and said[0].role == "user" and self._was_asked(said[0].content):
             said = said[1:]
         if said:
-            self._joined.record(said)
+            (spend, model), self._spent = self._spent, (None, "")
+            self._joined.record(self._named(said), spend, model)
+
+    def _was_asked(self, content: Content) -> bool:
+        """Tell whether this was just asked; what a tool returned since may have been the run's answer."""
+        _, placed = self._seen()
+        return bool(placed) and placed[-1].entry.role == "user" and bool(self._joined.unanswered(content))
+
+    def _named(self, said: Sequence[Said]) -> list[Said]:
+        """Return messages in which each result of a tool says whose it is, as its call does."""
+        calls = {call.id: call.name for each in said for call in each.tool_calls}
+        if any(_is_nameless(each, calls) for each in said):
+            earlier = (each.entry.tool_calls for each in self._seen()[1])
+            calls = {call.id: call.name for made in earlier for call in made} | calls
+        return [
+            replace(each, name=calls.get(each.tool_call_id, "")) if _is_nameless(each) else each
+            for each in said
+        ]
+
+    def _account(self, spend: Spend | None, model: str) -> None:
+        """Add what a call took to what the next items are recorded with."""
+        before, _ = self._spent
+        if spend is not None:
+            self._spent = (before + spend if before else spend, model)
 
     def _pop(self) -> Item | None:
         _, placed = self._seen()
@@ -166,6 +212,10 @@ def _once(items: list[Item]) -> list[Item]:
         if not is_question or item.get("content") != kept[-1].get("content"):
             kept.append(item)
     return kept
+
+
+def _is_nameless(said: Said, known: Container[str] = ()) -> bool:
+    return said.role == "tool" and not said.name and said.tool_call_id not in known
 
 
 def _with_beside(item: Item, beside: str) -> Item:

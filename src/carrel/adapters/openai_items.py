@@ -6,9 +6,11 @@ the texts and the bytes were.
 
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, cast
 
 from carrel import plainjson
+from carrel.adapters.joining import holds_bytes
 from carrel.sessions.message import Role, ToolCall
 from carrel.sessions.transcript import Entry
 from carrel.sessions.turn import Said
@@ -37,8 +39,7 @@ def said_of(item: Mapping[str, Any]) -> Said:
         return Said(role="assistant", content=[_rest(dict(item))], finish="tools")
     content = _parted(dict(item))
     if kind == "message":
-        role = "system" if item.get("role") == "developer" else item.get("role")
-        return Said(role=cast("Role", role), content=content)
+        return Said(role=cast("Role", _role_of(item)), content=content)
     # What is left are results: of the framework's tools, and of the provider's own.
     if kind in _RESULTS:
         return Said(role="tool", content=content, tool_call_id=str(item.get("call_id", "")))
@@ -46,11 +47,18 @@ def said_of(item: Mapping[str, Any]) -> Said:
 
 
 def items_of(entry: Entry, fetch: Fetch) -> Iterator[Item]:
-    """Yield the items that an entry is; one that came another way becomes what it would be here."""
+    """Yield the items that an entry is; one that came another way becomes what it would be here.
+
+    Whoever can speak in a session can give parts that look like ours: no item counts that says more than its
+    speaker may.
+    """
     held = entry.content[0] if isinstance(entry.content, list) and entry.content else None
     if isinstance(held, dict) and "item" in held:
-        yield _restored(entry, cast("list[Item]", entry.content), fetch)
-        return
+        with suppress(LookupError, TypeError, AttributeError, ValueError):
+            item = _restored(entry, cast("list[Item]", entry.content), fetch)
+            if _role_of(item) == entry.role:
+                yield item
+                return
     if entry.role == "tool":
         yield {"type": "function_call_output", "call_id": entry.tool_call_id, "output": entry.to_text()}
         return
@@ -59,6 +67,14 @@ def items_of(entry: Entry, fetch: Fetch) -> Iterator[Item]:
     for call in entry.tool_calls:
         made = call.arguments if isinstance(call.arguments, str) else plainjson.dumps(call.arguments).decode()
         yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": made}
+
+
+def _role_of(item: Mapping[str, Any]) -> str | None:
+    """Return who says an item."""
+    kind = item.get("type") or "message"
+    if kind == "message":
+        return "system" if item.get("role") == "developer" else item.get("role")
+    return "assistant" if kind in (*_CALLS, "reasoning") else "tool"
 
 
 def text_of(item: Mapping[str, Any]) -> str:
@@ -117,7 +133,7 @@ def _value(part: Item, hole: Item, fetch: Fetch) -> str:
 def _found(value: Any, path: Path) -> Iterator[tuple[Path, str, Literal["text", "file"]]]:
     """Yield where an item holds a text that is read, or bytes."""
     if isinstance(value, str):
-        if _holds_bytes(value):
+        if holds_bytes(value):
             yield path, value, "file"
         elif path and path[-1] in (*_READ, "content") and value:
             yield path, value, "text"
@@ -127,17 +143,6 @@ def _found(value: Any, path: Path) -> Iterator[tuple[Path, str, Literal["text", 
     elif isinstance(value, list):
         for place, inner in enumerate(cast("list[Any]", value)):
             yield from _found(inner, [*path, place])
-
-
-def _holds_bytes(value: str) -> bool:
-    """Tell whether a text is a data URL that its bytes alone can give back."""
-    head, _, data = value.partition(",")
-    if not (head.startswith("data:") and head.endswith(";base64")):
-        return False
-    try:
-        return base64.b64encode(base64.b64decode(data, validate=True)).decode() == data
-    except ValueError:
-        return False
 
 
 def _filled(value: Any, path: Path, new: str) -> Any:

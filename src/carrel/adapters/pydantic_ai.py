@@ -1,7 +1,7 @@
 """A workspace as a capability of Pydantic AI: an agent reads it before each call, and records what is said.
 
     with Workspace.open("my-agent") as workspace:
-        agent = Agent("openai:gpt-5", capabilities=[Carrel(workspace, session="s1", scope="main")])
+        agent = Agent("openai:gpt-5", capabilities=[CarrelCapability(workspace, session="s1", scope="main")])
         print(agent.run_sync("What did we decide about the launch?").output)
 
 Each run is one turn of the session.
@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.capabilities.abstract import WrapRunHandler
@@ -39,9 +40,11 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json
 
 from carrel import plainjson
-from carrel.adapters.joining import Context, Joined, words_of
+from carrel.adapters.joining import Context, Joined, session_named, words_of
 from carrel.app import Workspace
 from carrel.runtime.loop.threads import surely
+from carrel.runtime.model import Spend
+from carrel.runtime.providers.usage import spend_of
 from carrel.sessions.message import Message
 from carrel.sessions.message import ToolCall as Call
 from carrel.sessions.places import valid_session
@@ -55,7 +58,7 @@ _Prompt = str | Sequence[UserContent]
 
 
 @dataclasses.dataclass
-class Carrel(AbstractCapability[Any]):
+class CarrelCapability(AbstractCapability[Any]):
     """Gives an agent its workspace: context, record and tools; the workspace must stay open.
 
     Without a session, that of the run's conversation is meant. A run that brings no messages of its own goes
@@ -80,7 +83,7 @@ class Carrel(AbstractCapability[Any]):
         """Write down what the user said, and return what this run has of the workspace."""
         joined = Joined(
             workspace=self.workspace,
-            session=self.session or ctx.conversation_id or "",
+            session=self.session or session_named(ctx.conversation_id or ""),
             scope=self.scope,
             source=SOURCE,
         )
@@ -110,6 +113,7 @@ class _Run(AbstractCapability[Any]):
     def __post_init__(self) -> None:
         self._recorded = set(self.begun.recorded)
         self._said: list[ModelMessage] = []
+        self._accounted = 0
 
     def get_instructions(self) -> list[InstructionPart]:
         """Return what stands before the conversation; the stable part may be cached."""
@@ -148,13 +152,16 @@ class _Run(AbstractCapability[Any]):
 
     async def _record(self, ctx: RunContext[Any], result: AgentRunResult[Any] | None = None) -> None:
         run, own = ctx.run_id or "", [each for each in self._said if each.run_id == ctx.run_id]
-        said = list(_identified(run, (each for message in own for each in _said(message))))
+        said = list(_identified(run, (each for message in own for each in _said(message, self.asked))))
         if result is not None and not isinstance(result.output, DeferredToolRequests):
             said += _answer(run, said, result.output)
         new = [each for each in said if each.message_id not in self._recorded]
         if new:
-            await self.joined.apart(self.joined.record, new)
+            replies = [each for each in own if isinstance(each, ModelResponse)]
+            spend, model = _spent(replies[self._accounted :])
+            await self.joined.apart(self.joined.record, new, spend, model)
             self._recorded |= {each.message_id for each in new}
+            self._accounted = len(replies)
 
     def _calling(self, name: str) -> Callable[..., Awaitable[str]]:
         async def call(**arguments: Any) -> str:
@@ -212,16 +219,22 @@ def _beside(part: Any, beside: str) -> UserPromptPart:
 # ------------------------------------------------------------------------------------- from theirs to ours
 
 
-def _said(message: ModelMessage) -> Iterator[Said]:
+def _said(message: ModelMessage, asked: _Prompt | None) -> Iterator[Said]:
     """Yield what a message says; thoughts and the framework's own words are not part of a conversation."""
     if isinstance(message, ModelResponse):
-        yield from _replied(message)
-        return
+        return _replied(message)
+    told: list[Said] = []
     for part in message.parts:
-        if isinstance(part, UserPromptPart):
-            yield Said(role="user", content=_content(part.content))
-        elif isinstance(part, ToolReturnPart):
-            yield _result(part)
+        if isinstance(part, ToolReturnPart):
+            told.append(_result(part))
+        elif not isinstance(part, UserPromptPart):
+            continue
+        elif told and told[-1].role == "tool" and part.content != asked:
+            # What a tool returns beside its result stands in the user's place, and is not the user's word.
+            told[-1] = replace(told[-1], content=[*_parted(told[-1].content), *_parts(part.content)])
+        else:
+            told.append(Said(role="user", content=_content(part.content)))
+    return iter(told)
 
 
 def _replied(reply: ModelResponse) -> Iterator[Said]:
@@ -240,15 +253,24 @@ def _replied(reply: ModelResponse) -> Iterator[Said]:
         yield Said(role="assistant", content=text, tool_calls=calls, finish=finish)
 
 
+def _spent(replies: Sequence[ModelResponse]) -> tuple[Spend | None, str]:
+    """Return what calls took, and the model that was asked last."""
+    told = [spend_of(r.usage.input_tokens, r.usage.cache_read_tokens, r.usage.output_tokens) for r in replies]
+    known = [spend for spend in told if spend is not None]
+    model = replies[-1].model_name if replies else None
+    return (sum(known[1:], known[0]) if known else None), model or ""
+
+
 def _call(part: ToolCallPart | NativeToolCallPart) -> Call:
     arguments = part.args if isinstance(part.args, str) else {**(part.args or {})}
     return Call(id=part.tool_call_id, name=part.tool_name, arguments=arguments)
 
 
 def _result(part: ToolReturnPart | NativeToolReturnPart) -> Said:
+    text, files = part.model_response_str(), _parts(part.files)
     return Said(
         role="tool",
-        content=part.model_response_str(),
+        content=[*_parted(text), *files] if files else text,
         name=part.tool_name,
         tool_call_id=part.tool_call_id,
     )
@@ -269,15 +291,11 @@ def _identified(run: str, said: Iterator[Said] | Sequence[Said]) -> Iterator[Sai
         told = [each.role, each.content, [call.to_json() for call in each.tool_calls], each.tool_call_id]
         name = f"{run}.{sha256(plainjson.dumps(told)).hexdigest()[:16]}"
         counts[name] = number = counts.get(name, 0) + 1
-        yield Said(
-            role=each.role,
-            content=each.content,
-            message_id=name if number == 1 else f"{name}.{number}",
-            name=each.name,
-            tool_calls=each.tool_calls,
-            tool_call_id=each.tool_call_id,
-            finish=each.finish,
-        )
+        yield replace(each, message_id=name if number == 1 else f"{name}.{number}")
+
+
+def _parted(content: Content) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _content(prompt: _Prompt) -> Content:

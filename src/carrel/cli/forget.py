@@ -42,8 +42,10 @@ class NotConfirmed(UsageError):
 @shared_options
 def forget(
     shared: Shared, facts: Sequence[str], *, dry_run: bool, purge: bool, yes: bool, **within: Any
-) -> None:
+) -> int:
     r"""Forget facts everywhere, and tell where copies remain; nobody but you can bring them back.
+
+    Where a file could not be written, the exit code says so; `carrel sweep` finishes it.
 
     \b
     Examples:
@@ -64,6 +66,7 @@ def forget(
         output.document(to_builtins(forgotten_row(done)))
     else:
         _show(done)
+    return int(any(finding.severity == "error" for finding in done.findings))
 
 
 def _ask(found: Forgotten) -> None:

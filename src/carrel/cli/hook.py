@@ -1,11 +1,12 @@
 """`carrel hook`: a coding agent's hook, answered from the workspace."""
 
 import os
+import sys
 
 import click
 
 from carrel import __version__
-from carrel.adapters.harness import quick, wire
+from carrel.adapters.harness import kept, quick, wire
 from carrel.adapters.harness.gathering import gather
 from carrel.adapters.harness.kept import Kept
 from carrel.cli.options import Shared, shared_options
@@ -61,10 +62,23 @@ def _cuts(harness: str, cut: tuple[str, ...]) -> list[str]:
 
 
 def _record(asked: wire.Asked, payload: wire.Payload, root: str) -> None:
-    from carrel.adapters.harness.recording import record  # noqa: PLC0415 - a context needs no sessions
+    from carrel.adapters.harness.recording import note_recalls, record  # noqa: PLC0415 - a context needs no sessions
     from carrel.app import Workspace  # noqa: PLC0415 - as above
 
     with Workspace.open(root, agent=asked.agent or None) as workspace:
         recorded = record(workspace, asked, payload)
+        if recorded.asked is not None and asked.harness != "cursor":
+            note_recalls(workspace, recorded, _reminding(asked, root))
     for note in recorded.notes:
         complain(note)
+
+
+def _reminding(asked: wire.Asked, root: str) -> Kept:
+    """Return what prompts are reminded from, as it is kept or, for the next one, made."""
+    prompt = wire.Asked(
+        "prompt", asked.harness, directory=asked.directory, agent=asked.agent, scope=asked.scope
+    )
+    key = quick.key_of(prompt, root, os.environ, __version__)
+    cache = kept.cache_of(os.environ, sys.platform)
+    found = kept.find(cache, key) if cache else None
+    return found or gather(root, prompt, environ=os.environ, key=key).answer

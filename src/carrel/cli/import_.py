@@ -123,3 +123,5 @@ def _show_next(done: Imported) -> None:
         output.line("\nNext: carrel memory review   (what waits for your word)")
     elif counts.get("new") or counts.get("merge"):
         output.line("\nNext: carrel context report")
+    if not done.dry_run and (counts.get("new") or counts.get("merge")):
+        output.line("Undo: carrel memory undo     (a change of memory), carrel files rm PATH   (a new file)")

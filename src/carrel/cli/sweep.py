@@ -46,9 +46,14 @@ def sweep(shared: Shared, limit: int, model_name: str | None) -> None:
 @contextmanager
 def _stoppable() -> Generator[None]:
     """Let a process be told to end as Ctrl-C does it: what it holds is let go of on the way out."""
+    told: list[int] = []
 
-    def stop(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
+    def stop(number: int, frame: FrameType | None) -> None:
+        told.append(number)
+        interrupt = signal.getsignal(signal.SIGINT)  # that of a loop that runs ends its tasks first
+        if not callable(interrupt):
+            raise SystemExit(128 + number)
+        interrupt(signal.SIGINT, frame)
 
     before = signal.getsignal(signal.SIGTERM)
     if before is not signal.SIG_DFL:  # somebody knows better
@@ -57,5 +62,9 @@ def _stoppable() -> Generator[None]:
     signal.signal(signal.SIGTERM, stop)
     try:
         yield
+    except KeyboardInterrupt:
+        if told:
+            raise SystemExit(128 + told[0]) from None
+        raise
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -92,7 +92,7 @@ def _told(form: Form, account: Account) -> Exported:
     return Exported(
         format=form,
         scope=account.scope,
-        files=len(account.persona) + len(account.memory) + len(account.journal),
+        files=sum(map(len, (account.persona, account.memory, account.journal, account.library))),
         records=len(account.learnt),
         hidden=account.hidden,
         findings=tuple(account.findings),

@@ -63,6 +63,8 @@ class Account(Struct, frozen=True, kw_only=True):
     persona: tuple[Text, ...]
     memory: tuple[Text, ...]
     journal: tuple[Text, ...]
+    library: tuple[Text, ...]
+    """What is read when it is needed: knowledge, skills, and other files."""
     learnt: tuple[Learnt, ...]
     talks: tuple[Talk, ...]
     findings: tuple[Finding, ...]
@@ -89,7 +91,7 @@ class _Telling:
         workspace = self._workspace
         report = workspace.assemble(scope=self._scope).report
         order = {row.name: place for place, row in enumerate(report.sections)}
-        persona, memory, journal = self._sorted(order)
+        persona, memory, journal, library = self._sorted(order)
         return Account(
             name=self._shown(self._name()),
             layout=workspace.layout.name,
@@ -101,6 +103,7 @@ class _Telling:
             persona=persona,
             memory=memory if self._is_shared else (*memory, *self._experience()),
             journal=journal,
+            library=library,
             learnt=() if self._is_shared else tuple(self._learnt()),
             talks=() if self._is_shared else tuple(self._talks()),
             findings=tuple(self._findings),
@@ -117,11 +120,9 @@ class _Telling:
         found = find_identity(ground.documents.reading(), ground.layout, hidden_by)
         return agent_name(ground, found.name)
 
-    def _sorted(
-        self, order: Mapping[str, int]
-    ) -> tuple[tuple[Text, ...], tuple[Text, ...], tuple[Text, ...]]:
-        """Return who the agent is and what it remembers, in the order of its prompt, and its days."""
-        persona, memory, journal = list[Text](), list[Text](), list[Text]()
+    def _sorted(self, order: Mapping[str, int]) -> tuple[tuple[Text, ...], ...]:
+        """Return who the agent is and what it remembers, in the order of its prompt, its days, and more."""
+        persona, memory, journal, library = list[Text](), list[Text](), list[Text](), list[Text]()
         layout, agents = self._workspace.layout, self._agents()
         for path in self._paths():
             standing = standing_of(path, layout, agents)
@@ -130,12 +131,12 @@ class _Telling:
                 journal += self._text(path)
             elif (standing.tier in ("profile", "graph") and inner != _TOLD) or inner == _DREAMT:
                 memory += self._text(path)
-            elif "/" not in inner:
-                persona += self._text(path)
+            else:
+                (persona if "/" not in inner else library).extend(self._text(path))
         for texts in (persona, memory):
             texts.sort(key=lambda text: (order.get(text.name, len(order)), text.name))
         journal.sort(key=lambda text: text.name.rpartition("/")[2])
-        return tuple(persona), tuple(memory), tuple(journal)
+        return tuple(persona), tuple(memory), tuple(journal), tuple(library)
 
     def _paths(self) -> Iterator[str]:
         """Yield the Markdown files that are not ignored and that this scope may see."""

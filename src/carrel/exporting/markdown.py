@@ -23,6 +23,7 @@ def to_markdown(account: Account) -> Iterator[str]:
     yield from _chapter("Persona", account.persona)
     yield from _chapter("Memory", account.memory)
     yield from _chapter("Journal", account.journal)
+    yield from _chapter("Knowledge, skills and other files", account.library)
     if account.talks:
         yield "\n## Sessions\n"
     for talk in account.talks:

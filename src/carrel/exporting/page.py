@@ -33,6 +33,7 @@ def to_html(account: Account, drawing: Drawing) -> Iterator[str]:
     yield from _memory(account, drawing, numbers)
     yield from _chapter("persona", "Who it is, and what it is told", account.persona, drawing)
     yield from _chapter("journal", "Journal", account.journal, drawing)
+    yield from _chapter("library", "Knowledge, skills and other files", account.library, drawing)
     if account.talks:
         yield _opening("sessions", "What was said", _many(len(account.talks), "session"))
         for talk in account.talks:
@@ -49,11 +50,12 @@ def _head(account: Account) -> str:
     style = files("carrel.exporting").joinpath("report.css").read_text(encoding="utf-8")
     title = _shown(account.name)
     links = [("context", "Context"), ("memory", "Memory"), ("persona", "Persona"), ("journal", "Journal")]
-    links += [("sessions", "Sessions"), ("health", "Health")]
+    links += [("library", "Library"), ("sessions", "Sessions"), ("health", "Health")]
     there = {
         "memory": bool(account.memory or account.learnt),
         "persona": bool(account.persona),
         "journal": bool(account.journal),
+        "library": bool(account.library),
         "sessions": bool(account.talks),
     }
     jumps = "".join(f'<a href="#{name}">{word}</a>' for name, word in links if there.get(name, True))

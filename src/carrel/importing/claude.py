@@ -21,6 +21,7 @@ _RULES = ".claude/rules"
 _FOLDERS: dict[str, Role] = {".claude/skills": "skill", ".claude/agents": "subagent"}
 _SHELF = "claude-code"
 _MOST_IMPORTS = 50
+_MOST_LOOKED_AT = 50_000
 # An import stands alone or among words, and not within code.
 _IMPORT = re.compile(r"(?<![\w`@])@((?:~/|\.{1,2}/|/)?[\w.-]+(?:/[\w.-]+)*)")
 _SPAN = re.compile(r"`[^`\n]*`")
@@ -32,6 +33,8 @@ def read_claude(source: Source) -> Iterator[Piece]:
     for path, private in _INSTRUCTIONS.items():
         if source.has(path):
             yield from _instructions(source, path, {path}, private=private or is_users)
+    if not is_users and any(map(source.has, _INSTRUCTIONS)):
+        yield from _nested(source)
     yield from _rules(source, "rules" if is_users else _RULES)
     for folder, role in _FOLDERS.items():
         inner = folder.removeprefix(".claude/") if is_users else folder
@@ -85,6 +88,21 @@ def _rules(source: Source, folder: str) -> Iterator[Piece]:
         title = PurePosixPath(name).stem.replace("-", " ").replace("_", " ").strip().capitalize()
         for block in blocks_of(text, title or "Rules"):
             yield _block(item.path, block)
+
+
+def _nested(source: Source) -> Iterator[Piece]:
+    """Yield instructions that stand deeper in a project: they are for some paths only, as such rules are."""
+    for number, item in enumerate(source.items(but=ignore_rules(None))):
+        if number >= _MOST_LOOKED_AT:
+            why = f"it has more than {_MOST_LOOKED_AT:,} files: import the folders whose CLAUDE.md is missing"
+            yield Piece(source=source.location, role="left", reason=why)
+            return
+        folder, _, name = item.path.rpartition("/")
+        if name in _INSTRUCTIONS and folder and item.path not in _INSTRUCTIONS:
+            # By the name that it has there it would be instructions here, for every agent that comes by.
+            called = f"{folder.removesuffix('/.claude')}{name.removeprefix('CLAUDE')}"
+            piece = _file(item, "knowledge", f"{_SHELF}/rules/{called}")
+            yield replace(piece, private=_INSTRUCTIONS[name])
 
 
 def _noted(source: Source, folder: str, items: list[Item]) -> Iterator[Piece]:

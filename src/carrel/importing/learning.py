@@ -10,7 +10,7 @@ from carrel.importing.target import Target
 from carrel.memory.fact import fact_id, key_of
 from carrel.memory.sorting import CROWDED_OUT
 from carrel.memory.written import bullets, line_of, sense_of
-from carrel.records.facts import Fact
+from carrel.records.facts import Fact, Facts
 
 _STANDING = ("planned", "written")
 _GONE = ("undone", "forgotten", "refused")
@@ -57,11 +57,8 @@ def _fact(target: Target, kind: str, piece: Piece, text: str) -> Fact:
     )
 
 
-def _known(target: Target, fact: Fact, path: str) -> str:
-    """Return why a fact is not learnt: it is known, waits already, or its owner took it back."""
-    if fact.key in target.learnt:
-        return "it is said twice"
-    facts = target.desk.records.facts
+def _met_before(facts: Facts, fact: Fact, *, mine: bool) -> str:
+    """Return what the records say against a fact."""
     with suppress(NotFound):
         same = facts.get(fact.id)
         if same.reason != CROWDED_OUT:
@@ -69,10 +66,19 @@ def _known(target: Target, fact: Fact, path: str) -> str:
     for each in facts.find(agent=fact.agent, key=fact.key, limit=_ALIKE):
         if each.state in _STANDING:
             return "it is known"
-        if each.state == "waiting" and not target.mine:
+        if each.state == "waiting" and not mine:
             return "it waits for you"
-        if each.state in _GONE and not target.mine and each.reason != CROWDED_OUT:
+        if each.state in _GONE and not mine and each.reason != CROWDED_OUT:
             return "you took it back, or did not want it"
+    return ""
+
+
+def _known(target: Target, fact: Fact, path: str) -> str:
+    """Return why a fact is not learnt: it is known, waits already, or its owner took it back."""
+    if fact.key in target.learnt:
+        return "it is said twice"
+    if (records := target.records) and (why := _met_before(records.facts, fact, mine=target.mine)):
+        return why
     now = target.now(path)
     text = now.data.decode("utf-8", "replace") if now and now.data else ""
     sense = sense_of(line_of(fact, "bullet", UTC))

@@ -1,7 +1,7 @@
 """What is imported from: a directory, one file of it, or a bundle, read and never written."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MOST_FILES = 250_000
 """Files of one source; whoever has more brings them in by folders."""
+
+Ignored = Callable[[str], bool]
+"""Tells whether a path is not looked at."""
 
 FILE_LIMIT = 64 * 1024 * 1024
 """Bytes of one file that is brought in."""
@@ -64,8 +67,8 @@ class Source(Protocol):
         """What it is called: its directory, or its file."""
         ...
 
-    def items(self, under: str = "") -> Iterator[Item]:
-        """Yield all files below a folder, and what stands there in the place of files."""
+    def items(self, under: str = "", *, but: Ignored | None = None) -> Iterator[Item]:
+        """Yield all files below a folder, and what stands there in the place of files, but for some paths."""
         ...
 
     def has(self, path: str) -> bool:
@@ -86,9 +89,9 @@ class Folder:
         self._only = tuple(only)
         self._without = without
 
-    def items(self, under: str = "") -> Iterator[Item]:
+    def items(self, under: str = "", *, but: Ignored | None = None) -> Iterator[Item]:
         """Yield all files below a folder, but for those of Carrel, of git and of the target itself."""
-        for number, entry in enumerate(self._entries(under)):
+        for number, entry in enumerate(self._entries(under, but)):
             if number >= MOST_FILES:
                 raise SourceTooLarge
             yield Item(
@@ -102,13 +105,14 @@ class Folder:
         """Tell whether there is such a file, or such a folder, among those that are meant."""
         return (not self._only or path in self._only) and self.files.stamps([path]) != [None]
 
-    def _entries(self, under: str) -> Iterator[FileEntry]:
+    def _entries(self, under: str, but: Ignored | None) -> Iterator[FileEntry]:
         if self._only:
             return (entry for entry in self.files.list() if entry.path in self._only)
         root, inner = Path(self.location).resolve(), self._without.resolve() if self._without else None
 
         def skip(entry: FileEntry) -> bool:
-            return is_own(entry.path) or (inner is not None and root / entry.path == inner)
+            is_out = is_own(entry.path) or (inner is not None and root / entry.path == inner)
+            return is_out or (but is not None and but(entry.path))
 
         return walk(self.files, under, skip=skip)
 
@@ -127,10 +131,10 @@ class Packed:
         files: Iterable[Held] = bundle.manifest.files
         self._held = {held.path: held for held in files if held.part == "files"}
 
-    def items(self, under: str = "") -> Iterator[Item]:
+    def items(self, under: str = "", *, but: Ignored | None = None) -> Iterator[Item]:
         """Yield all files below a folder."""
         for path, held in sorted(self._held.items()):
-            if not under or path.startswith(f"{under}/"):
+            if (not under or path.startswith(f"{under}/")) and not (but and but(path)):
                 yield Item(path=path, size=held.size)
 
     def has(self, path: str) -> bool:

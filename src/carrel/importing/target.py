@@ -16,6 +16,7 @@ from carrel.importing.piece import Piece
 from carrel.importing.places import Spot, is_kept, kept_path, path_of
 from carrel.importing.source import FILE_LIMIT
 from carrel.markdown.frontmatter import update
+from carrel.records import Records
 from carrel.records.proposals import MOST_WAITING
 from carrel.workspace.injected import Injected, injected_by
 from carrel.workspace.layout import Layout
@@ -49,7 +50,13 @@ class Target:
         self._files: FileStore = desk.files
         self._planned: dict[str, Standing] = {}
         self._proposed: dict[str, Standing] = {}
-        self._waiting = desk.records.proposals.counts()["waiting"]
+        records = self.records
+        self._waiting = records.proposals.counts()["waiting"] if records else 0
+
+    @property
+    def records(self) -> Records | None:
+        """The target's records, none as long as there are none: who only looks makes nothing."""
+        return self.desk.records if self.desk.home.has_records() else None
 
     @cached_property
     def _is_injected(self) -> Injected:
@@ -148,7 +155,8 @@ class Target:
 
         One whose file is gone since may come again, and so may one that waits and is called the owner's now.
         """
-        events = self.desk.records.audit.events(action=ACTION, target=key, limit=1)
+        records = self.records
+        events = records.audit.events(action=ACTION, target=key, limit=1) if records else []
         if not events:
             return False
         detail = events[0].detail

@@ -6,7 +6,7 @@ from tests.stubs.anthropic import MODEL, AnthropicStub
 from tests.stubs.scripted import document
 
 from carrel import Workspace
-from carrel.adapters.anthropic import NoMemoryTool, WorkspaceMemoryTool
+from carrel.adapters.anthropic import CarrelMemoryTool, NoMemoryTool
 from carrel.mcp.offered import call, offered
 from carrel.mcp.seat import Seat
 from carrel.workspace.scope import Scope
@@ -40,7 +40,7 @@ def run(workspace, session, *commands):
         AnthropicStub(*script, message({"type": "text", "text": "Done."})) as server,
     ):
         client = anthropic.Anthropic(api_key="none", base_url=server.url, max_retries=0, http_client=http)
-        memory = WorkspaceMemoryTool(workspace, session=session, scope="main")
+        memory = CarrelMemoryTool(workspace, session=session, scope="main")
         said = client.beta.messages.tool_runner(
             model=MODEL, max_tokens=99, messages=[{"role": "user", "content": "Tea?"}], tools=[memory]
         ).until_done()
@@ -84,7 +84,7 @@ def test_what_every_prompt_holds_waits_for_the_owner(workspace):
 
 def test_a_private_fact_is_nobody_elses(workspace, sample):
     with pytest.raises(NoMemoryTool, match="shared"):
-        WorkspaceMemoryTool(workspace, session="s1")
+        CarrelMemoryTool(workspace, session="s1")
     assert "memory" not in workspace.tools(scope="shared")
 
 
@@ -95,7 +95,7 @@ def test_the_tool_is_there_where_the_settings_name_it(workspace, sample):
     with Workspace.open(sample.path) as opened:
         assert "memory" not in opened.tools()
         with pytest.raises(NoMemoryTool) as caught:
-            WorkspaceMemoryTool(opened, scope="main")
+            CarrelMemoryTool(opened, scope="main")
         assert "allowed_tools" in caught.value.hint
 
 

@@ -82,15 +82,17 @@ def test_a_payload_of_wrong_types_says_nothing(payload):
 @given(st.lists(st.tuples(WORDS, st.integers(1, 9), st.text(max_size=80)), max_size=30), st.text(max_size=80))
 def test_recall_stays_within_its_room_whatever_it_is_made_of(lines, prompt):
     found = recall.find(prompt, *recall.build(lines), 500)
-    assert sum(len(line.encode("utf-8", "replace")) + 1 for line in found) <= 500
-    assert not any("\n" in line for line in found)
+    shown = [each.shown() for each in found]
+    assert sum(len(line.encode("utf-8", "replace")) + 1 for line in shown) <= 500
+    assert not any("\n" in line for line in shown)
+    assert all(0 < each.score <= 1.000_001 for each in found)
 
 
 def test_the_line_with_most_of_the_rare_words_comes_first():
     lines = [("a.md", n, f"The harbour has boat number {n}.") for n in range(40)]
     lines.append(("b.md", 7, "Ana keeps the red boat in the harbour of Lima."))
     found = recall.find("Where is Ana's red boat?", *recall.build(lines), 2_000)
-    assert found[0] == "- Ana keeps the red boat in the harbour of Lima. (b.md:7)"
+    assert found[0].shown() == "- Ana keeps the red boat in the harbour of Lima. (b.md:7)"
 
 
 def test_words_of_scripts_without_spaces_are_found():

@@ -8,6 +8,7 @@ from tests.unit.importing.desks import rows_of, write
 
 from carrel.app import Workspace
 from carrel.importing import bring_in
+from carrel.workspace.scope import HiddenByScope
 
 LINES = [
     {"type": "summary", "summary": "Tea"},
@@ -97,6 +98,20 @@ def test_only_memory_is_read_of_a_project(desk, project):
 def test_rules_for_some_paths_are_knowledge(desk, project):
     bring_in(desk, project)
     assert "Validate all input." in (desk.root / "knowledge/claude-code/rules/api.md").read_text()
+
+
+def test_instructions_deeper_in_a_project_are_knowledge(desk, project):
+    for folder in ("api/v1", "node_modules/other", ".git"):
+        (project / folder).mkdir(parents=True, exist_ok=True)
+        (project / folder / "CLAUDE.md").write_text(f"# Of {folder}\n")
+    (project / "api" / "CLAUDE.local.md").write_text("Mine alone.\n")
+    rows = {row.source: row.target for row in bring_in(desk, project).rows}
+    assert rows["api/v1/CLAUDE.md"] == "knowledge/claude-code/rules/api/v1.md"
+    assert desk.read(rows["api/v1/CLAUDE.md"], scope="shared") == "# Of api/v1"
+    with pytest.raises(HiddenByScope):
+        desk.read(rows["api/CLAUDE.local.md"], scope="shared")
+    assert not any("node_modules" in source or ".git" in source for source in rows)
+    assert {row.action for row in bring_in(desk, project).rows} <= {"same", "skipped"}
 
 
 def test_notes_become_facts_with_their_file_and_line(desk, own_folder):
@@ -229,7 +244,9 @@ def test_a_dry_run_tells_what_happens_then_and_writes_nothing(desk, project, own
             for path in desk.root.rglob("*")
             if path.is_file() and ".carrel" not in path.parts
         }
+        is_recorded = desk.home.has_records()
         told = bring_in(desk, source, dry_run=True)
+        assert desk.home.has_records() == is_recorded
         after = {
             path: path.read_bytes()
             for path in desk.root.rglob("*")

@@ -73,7 +73,7 @@ def context_in(asked: Asked, payload: Payload, answer: kept.Kept) -> str:
     from carrel.adapters.harness import recall  # noqa: PLC0415 - a session's start does not need it
 
     told = recall.find(prompt, answer.lines, answer.words, MOST_RECALLED)
-    return "\n".join((RECALLED, *told)) if told else ""
+    return "\n".join((RECALLED, *(each.shown() for each in told))) if told else ""
 
 
 def tells(asked: Asked) -> bool:

@@ -36,25 +36,43 @@ def build(lines: Iterable[tuple[str, int, str]]) -> tuple[bytes, bytes]:
     return bytes(told), _encoded("\n".join(("", *words, "")))
 
 
-def find(prompt: str, lines: bytes, words: bytes, room: int) -> list[str]:
-    """Return what a prompt reminds of, best first, as lines with their places, in so many bytes."""
+class Reminder:
+    """A line that a prompt reminds of; its score is the part of the prompt's known words that it has."""
+
+    __slots__ = ("number", "path", "score", "text")
+
+    def __init__(self, line: bytes, score: float) -> None:
+        self.path, number, self.text = line.decode("utf-8", "surrogatepass").split("\t", 2)
+        self.number = int(number)
+        self.score = score
+
+    def shown(self) -> str:
+        """Return it as a model reads it, with its place."""
+        return f"- {self.text} ({self.path}:{self.number})"
+
+
+def find(prompt: str, lines: bytes, words: bytes, room: int) -> list[Reminder]:
+    """Return what a prompt reminds of, best first, as much as is shown in so many bytes."""
     total = lines.count(b"\n") + 1
+    every = 0.0
     scores: dict[int, float] = {}
     hits: dict[int, int] = {}
     wanted = sorted(content_stems(prompt[:20_000]), key=len, reverse=True)[:_MOST_WORDS]
     for stem in wanted:
         found = _places(words, stem)
+        weight = log(1 + total / len(found)) if found else 0.0
+        every += weight
         for place in found:
-            scores[place] = scores.get(place, 0.0) + log(1 + total / len(found))
+            scores[place] = scores.get(place, 0.0) + weight
             hits[place] = hits.get(place, 0) + (2 if len(found) <= _RARE else 1)
     best = sorted((place for place in scores if hits[place] > 1), key=lambda place: (-scores[place], place))
-    told: list[str] = []
+    told: list[Reminder] = []
     for place in best[:_MOST_FOUND]:
-        line = _shown(lines[place : lines.index(b"\n", place)])
-        room -= len(line.encode("utf-8", "replace")) + 1
+        reminder = Reminder(lines[place : lines.index(b"\n", place)], scores[place] / every)
+        room -= len(reminder.shown().encode("utf-8", "replace")) + 1
         if room < 0:
             break
-        told.append(line)
+        told.append(reminder)
     return told
 
 
@@ -65,11 +83,6 @@ def _places(words: bytes, stem: str) -> list[int]:
         return []
     begin += len(sought)
     return [int(place) for place in words[begin : words.index(b"\n", begin)].split()]
-
-
-def _shown(line: bytes) -> str:
-    path, number, text = line.decode("utf-8", "surrogatepass").split("\t", 2)
-    return f"- {text} ({path}:{number})"
 
 
 def _flat(text: str) -> str:

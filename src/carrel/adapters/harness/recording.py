@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec.structs import replace
 
 from carrel import plainjson
+from carrel.adapters.harness import recall
 from carrel.adapters.harness.gathering import put
+from carrel.adapters.harness.kept import Kept
 from carrel.adapters.harness.transcripts import Spoken, lines_of, messages_of
 from carrel.adapters.harness.wire import (
+    MOST_RECALLED,
     Asked,
     BadHook,
     Payload,
@@ -24,11 +28,14 @@ from carrel.adapters.harness.wire import (
 )
 from carrel.app import Workspace
 from carrel.errors import CarrelError
+from carrel.records.recalls import RecallEvent
 from carrel.runtime.callbacks import CompactionBegins
 from carrel.sessions.message import Message
 from carrel.sessions.places import behind
+from carrel.sessions.transcript import Entry
 from carrel.sessions.turn import said
 from carrel.workspace.scope import Scope, parse_scope
+from carrel.workspace.tiers import standing_of
 
 _AT_ONCE = 16 * 1024 * 1024
 """Bytes of a transcript that one hook reads; the next one goes on behind them."""
@@ -49,6 +56,8 @@ class Recorded(Struct, frozen=True, kw_only=True):
 
     session: str
     messages: int = 0
+    asked: Entry | None = None
+    """The last of them that a person said."""
     notes: tuple[str, ...] = ()
 
 
@@ -63,7 +72,7 @@ def record(workspace: Workspace, asked: Asked, payload: Payload) -> Recorded:
         recorded = _from_transcript(workspace, asked, session, transcript)
     else:
         spoken = list(_told(asked, payload, session))
-        recorded = Recorded(session=session, messages=_write(workspace, asked, session, spoken))
+        recorded = _write(workspace, asked, session, spoken)
     if asked.event == "pre-compact":
         _flush(workspace, session, parse_scope(asked.scope))
     return recorded
@@ -80,13 +89,11 @@ def _from_transcript(workspace: Workspace, asked: Asked, session: str, path: str
         data = os.pread(fd, _AT_ONCE, start)
     whole = data.rfind(b"\n") + 1 or (len(data) if len(data) == _AT_ONCE else 0)
     lines, bad = lines_of(data[:whole], start)
-    new = _write(workspace, asked, session, messages_of(asked.harness, session, lines))
+    recorded = _write(workspace, asked, session, messages_of(asked.harness, session, lines))
     cursor = Cursor(path=path, inode=found.st_ino, offset=start + whole)
     with suppress(CarrelError, OSError):  # then it is read again, and nothing recorded twice
         put(folder, name, json.encode(cursor))
-    return Recorded(
-        session=session, messages=new, notes=tuple(_remarks(bad, found.st_size - start - len(data)))
-    )
+    return replace(recorded, notes=tuple(_remarks(bad, found.st_size - start - len(data))))
 
 
 def _remarks(bad: int, left: int) -> Iterator[str]:
@@ -106,15 +113,45 @@ def _told(asked: Asked, payload: Payload, session: str) -> Iterator[Spoken]:
         yield {"role": role, "content": text, "message_id": f"{asked.harness}-{told.hexdigest()[:32]}"}
 
 
-def _write(workspace: Workspace, asked: Asked, session: str, messages: Sequence[Spoken]) -> int:
+def _write(workspace: Workspace, asked: Asked, session: str, messages: Sequence[Spoken]) -> Recorded:
     """Record messages, each once by its id; one that cannot be recorded does not keep the others out."""
-    new = 0
+    new: list[Entry] = []
     fit = [each for each in messages if _fits(each)]
     for begin in range(0, len(fit), _BATCH):
         batch = fit[begin : begin + _BATCH]
         recording = workspace.record(session, batch, scope=asked.scope, source=asked.harness)
-        new += sum(each.is_new for each in recording.messages)
-    return new
+        new += [each.entry for each in recording.messages if each.is_new]
+    said_last = next((entry for entry in reversed(new) if entry.role == "user"), None)
+    return Recorded(session=session, messages=len(new), asked=said_last)
+
+
+def note_recalls(workspace: Workspace, recorded: Recorded, answer: Kept) -> None:
+    """Write down what a prompt was reminded of, as any recall is: promotion goes by it.
+
+    The hook that told it loads no engine; what it found is found here again, in what it looked at.
+    """
+    entry, agent = recorded.asked, workspace.agent.id
+    if entry is None:
+        return
+    query = entry.to_text()
+    events = [
+        RecallEvent(
+            agent=agent,
+            session=recorded.session,
+            at=workspace.config.clock.now(),
+            query=query,
+            path=each.path,
+            line=each.number,
+            tier=standing_of(each.path, workspace.layout, [agent]).tier,
+            rank=rank,
+            score=each.score,
+            text=each.text,
+            who="prepare",
+        )
+        for rank, each in enumerate(recall.find(query, answer.lines, answer.words, MOST_RECALLED), 1)
+    ]
+    if events:
+        workspace.records.recalls.add(events)
 
 
 def _fits(message: dict[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -12,8 +13,8 @@ from msgspec import Struct
 
 from carrel.adapters.harness import splice
 from carrel.adapters.harness.wire import EVENTS, HARNESSES
-from carrel.errors import Refused, UsageError
-from carrel.files import show
+from carrel.errors import CarrelError, Refused, UsageError
+from carrel.files import Unreadable, show
 from carrel.files.disk import typed_failures
 from carrel.files.local import LocalFiles
 
@@ -151,8 +152,10 @@ def remove(path: Path, harness: str) -> Edit:
     if new == hooks:
         return Edit(path=path, before=before, after=before)
     after = splice.put(text, _HOOKS, new) if new else splice.drop(text, _HOOKS)
-    is_ours = splice.parse(after) in ({}, {"version": 1}) and not _backups(path)
-    return Edit(path=path, before=before, after=None if is_ours else _like(before, after))
+    kept = _backups(path)
+    if splice.parse(after) in ({}, {"version": 1}) and not kept:
+        return Edit(path=path, before=before, after=None)
+    return Edit(path=path, before=before, after=_as_it_was(after, kept) or _like(before, after))
 
 
 def standing(path: Path, harness: str) -> Standing:
@@ -184,17 +187,27 @@ def write(edit: Edit) -> Edit:
     with typed_failures(str(target.parent)):
         target.parent.mkdir(parents=True, exist_ok=True)
     files = LocalFiles(target.parent)
-    before = None if edit.before is None else edit.before.encode("utf-8", "surrogateescape")
-    digest = None if before is None else sha256(before).hexdigest()
-    backup: Path | None = None
-    if before is not None and digest is not None and edit.after is not None:
-        backup = target.with_name(f"{target.name}.carrel-{digest[:12]}.bak")
-        if files.read(backup.name) is None:
-            files.write(backup.name, before, expect=None)
-    if edit.after is not None:
-        files.write(target.name, edit.after.encode("utf-8", "surrogateescape"), expect=digest)
-    elif digest is not None:
-        files.remove(target.name, expect=digest)
+    before, after = _bytes(edit.before), _bytes(edit.after)
+    digest = "" if before is None else sha256(before).hexdigest()
+    if after is None:
+        if before is not None:
+            files.remove(target.name, expect=digest)
+        return edit
+    original = files.read(_backup_of(target, after).name)
+    if original is not None:  # it is as it was before us, and needs no copies any more
+        files.write(target.name, after, expect=digest or None)
+        files.remove(original.target, expect=original.digest)
+        return edit
+    backup = None if before is None else _backup_of(target, before)
+    is_new = backup is not None and files.read(backup.name) is None
+    if is_new and backup is not None and before is not None:
+        files.write(backup.name, before, expect=None)
+    try:
+        files.write(target.name, after, expect=digest or None)
+    except CarrelError:
+        if is_new and backup is not None:
+            files.remove(backup.name, expect=digest)
+        raise
     return Edit(path=edit.path, before=edit.before, after=edit.after, backup=backup)
 
 
@@ -285,8 +298,13 @@ def _read(path: Path) -> tuple[str | None, str | None]:
     """Return what a settings file holds, and that without its byte order mark; none where there is none."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
+        if os.path.lexists(path.parent) and not path.parent.is_symlink():
+            raise HarnessSettings(path, f"{show(str(path.parent))} is no folder")
         return None, None
-    content = LocalFiles(target.parent).read(target.name, limit=_LARGEST)
+    try:
+        content = LocalFiles(target.parent).read(target.name, limit=_LARGEST)
+    except Unreadable as error:
+        raise HarnessSettings(path, f"it cannot be read: {error.message.rstrip('.')}") from None
     if content is None:
         return None, None
     try:
@@ -304,3 +322,22 @@ def _like(before: str | None, text: str) -> str:
 def _backups(path: Path) -> list[Path]:
     target = Path(os.path.realpath(path))
     return sorted(target.parent.glob(f"{target.name}.carrel-*.bak"))
+
+
+def _backup_of(target: Path, data: bytes) -> Path:
+    return target.with_name(f"{target.name}.carrel-{sha256(data).hexdigest()[:12]}.bak")
+
+
+def _as_it_was(text: str, backups: Sequence[Path]) -> str | None:
+    """Return what stood there before us, to the byte, where it says the same as this text."""
+    wanted = splice.parse(text)
+    for backup in backups:
+        with suppress(HarnessSettings, splice.NoPlainObject):
+            whole, plain = _read(backup)
+            if plain is not None and splice.parse(plain) == wanted:
+                return whole
+    return None
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogateescape")

@@ -1,6 +1,6 @@
 """LangChain and LangGraph over a workspace: middleware for agents, and a store for graphs."""
 
-from carrel.adapters.langchain.middleware import WorkspaceMiddleware
-from carrel.adapters.langchain.store import WorkspaceStore
+from carrel.adapters.langchain.middleware import CarrelMiddleware
+from carrel.adapters.langchain.store import CarrelStore
 
-__all__ = ["WorkspaceMiddleware", "WorkspaceStore"]
+__all__ = ["CarrelMiddleware", "CarrelStore"]

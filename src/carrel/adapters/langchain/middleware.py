@@ -1,34 +1,33 @@
 """LangChain's middleware over a workspace: what an agent reads before it answers, and what is recorded of it.
 
-agent = create_agent(model, middleware=[WorkspaceMiddleware(workspace, scope="main")])
+agent = create_agent(model, middleware=[CarrelMiddleware(workspace, scope="main")])
 agent.invoke({"messages": [...]}, {"configurable": {"thread_id": "s1"}})
 """
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from hashlib import sha256
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from carrel.adapters.joining import Context, Joined
+from carrel.adapters.joining import Context, Joined, session_named
 from carrel.adapters.langchain.messages import (
     as_messages,
     content_of,
     is_users,
+    returned,
     said,
     since_reply,
+    spent,
     with_instructions,
     with_text,
 )
 from carrel.app import Workspace
 from carrel.errors import UsageError
-from carrel.files.paths import BadId
-from carrel.sessions.places import valid_session
 from carrel.tools.registry import ToolSpec
 from carrel.workspace.scope import Scope
 
@@ -50,7 +49,7 @@ class NoThread(UsageError):
         )
 
 
-class WorkspaceMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+class CarrelMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     """Lets an agent read and record a workspace, which must stay open; a thread is a session.
 
     Instructions go behind the application's own, so that the prefix stays the same; what a message reminds
@@ -94,13 +93,13 @@ class WorkspaceMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return response
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:  # noqa: ARG002 - theirs
-        """Record results of tools that no model was shown."""
-        self._record_new(self._joined(), state["messages"])
+        """Record results of tools that no model was shown, and what the run returns because of them."""
+        self._ended(self._joined(), state)
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:  # noqa: ARG002
         """Do the same beside the loop."""
         joined = self._joined()
-        await joined.apart(self._record_new, joined, state["messages"])
+        await joined.apart(self._ended, joined, state)
 
     def _joined(self, session: str | None = None) -> Joined:
         session = session or _session()
@@ -146,9 +145,17 @@ class WorkspaceMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         What else is in a response has no id yet, and is recorded from the state.
         """
         replies = [message for message in response.result if isinstance(message, AIMessage)]
-        joined.record([said(message) for message in replies])
+        for message in replies:
+            joined.record([said(message)], *spent(message))
         if not any(message.tool_calls for message in replies):
             self._open.pop(_key(joined, _question(request.messages)), None)
+
+    def _ended(self, joined: Joined, state: AgentState[Any]) -> None:
+        messages = state["messages"]
+        self._record_new(joined, messages)
+        if messages and isinstance(last := messages[-1], ToolMessage):
+            joined.record([returned(last, state.get("structured_response"))])
+            self._open.pop(_key(joined, _question(messages)), None)
 
     def _record_new(self, joined: Joined, messages: Sequence[AnyMessage]) -> None:
         for message in since_reply(messages):
@@ -186,7 +193,4 @@ def _session() -> str:
         thread = None
     if thread is None:
         raise NoThread
-    try:
-        return valid_session(str(thread))
-    except BadId:
-        return f"thread-{sha256(str(thread).encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+    return session_named(str(thread))

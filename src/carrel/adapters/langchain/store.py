@@ -1,7 +1,7 @@
 """LangGraph's store over a workspace: each item a page in memory that people can read, diff and search.
 
 with Workspace.open("my-agent") as workspace:
-    graph = builder.compile(store=WorkspaceStore(workspace, scope="main"))
+    graph = builder.compile(store=CarrelStore(workspace, scope="main"))
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ _ATTEMPTS = 200
 _FEWEST_HITS, _MOST_HITS = 40, 2_000
 
 
-class WorkspaceStore(BaseStore):
+class CarrelStore(BaseStore):
     """Items as files below `memory/store/<scope>`; it owns nothing, and the workspace must stay open.
 
     What is kept for the owner and what is kept before others are two folders, and no store reaches the
