@@ -30,7 +30,7 @@ import adapters_langchain
 import sessions
 from carrel import Workspace
 from carrel.adapters.openai_agents import CarrelSession
-from carrel.adapters.pydantic_ai import Carrel
+from carrel.adapters.pydantic_ai import CarrelCapability
 from figures import Figure, figure, options, run
 
 BAR = 4
@@ -141,6 +141,7 @@ def turns(folder: Path) -> list[Figure]:
     }
     found: list[Figure] = []
     with Workspace.open(root) as workspace:
+        found += alone(workspace)
         for name, of in frameworks.items():
             found += added(name, workspace, *of(workspace))
     return found
@@ -167,12 +168,49 @@ def added(name: str, workspace: Workspace, bare: Hold, joined: Hold) -> list[Fig
     ]
 
 
+def alone(workspace: Workspace) -> list[Figure]:
+    """What each part of a turn takes on the processor, and what is done beside it when it is over."""
+    rounds = []
+    for number in range(WARM_UP + TURNS // 2):
+        hold = Hand(workspace, f"alone-{number // A_SESSION}", question(number))
+        parts = (hold.hear, hold.prepare, hold.answer, hold.follow)
+        rounds.append([held(lambda _, part=part: part(), number).worked for part in parts])
+    heard, prepared, answered, followed = zip(*rounds[WARM_UP:], strict=True)
+    return [
+        figure("prepare of a turn, on the processor", median(prepared), "ms"),
+        figure("record of what the user says", median(heard), "ms"),
+        figure("record of the answer, which ends the turn", median(answered), "ms"),
+        figure("indexing both, beside, when the turn is over", median(followed), "ms"),
+    ]
+
+
+class Hand(NamedTuple):
+    """A turn, as one holds it who has no framework."""
+
+    workspace: Workspace
+    session: str
+    message: str
+
+    def hear(self) -> None:
+        self.workspace.record(self.session, [{"role": "user", "content": self.message}])
+
+    def prepare(self) -> None:
+        self.workspace.prepare(self.session, self.message)
+
+    def answer(self) -> None:
+        self.workspace.record(self.session, [{"role": "assistant", "content": "Very well."}])
+
+    def follow(self) -> None:
+        self.workspace.searching.follow(self.session)
+        self.workspace.searching.wait()
+
+
 def by_hand(workspace: Workspace, name: str, number: int) -> None:
-    session, message = f"{name}-by-hand-{number // A_SESSION}", question(number)
-    workspace.record(session, [{"role": "user", "content": message}])
-    workspace.prepare(session, message)
-    workspace.record(session, [{"role": "assistant", "content": "Very well."}])
-    workspace.searching.follow(session)
+    hold = Hand(workspace, f"{name}-by-hand-{number // A_SESSION}", question(number))
+    hold.hear()
+    hold.prepare()
+    hold.answer()
+    workspace.searching.follow(hold.session)
 
 
 def median(seconds) -> float:
@@ -206,7 +244,9 @@ def pydantic_ai_turns(workspace: Workspace) -> tuple[Hold, Hold]:
 
     bare = Agent(FunctionModel(answer), instructions="You are Ada.")
     joined = Agent(
-        FunctionModel(answer), instructions="You are Ada.", capabilities=[Carrel(workspace, scope="main")]
+        FunctionModel(answer),
+        instructions="You are Ada.",
+        capabilities=[CarrelCapability(workspace, scope="main")],
     )
 
     def turn(agent: Agent, number: int) -> Awaitable[object]:

@@ -6,7 +6,7 @@ from langchain.agents import create_agent
 from langchain_core.language_models import FakeListChatModel
 
 from carrel import Workspace
-from carrel.adapters.langchain import WorkspaceMiddleware
+from carrel.adapters.langchain import CarrelMiddleware
 
 TURNS = 10  # of a session
 
@@ -31,4 +31,4 @@ def turns(workspace: Workspace) -> tuple[Callable[[int], None], Callable[[int], 
 
         return hold
 
-    return holding([]), holding([WorkspaceMiddleware(workspace, scope="main")])
+    return holding([]), holding([CarrelMiddleware(workspace, scope="main")])

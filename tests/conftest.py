@@ -1,5 +1,6 @@
 """What tests of the whole product share: a workspace on disk, and the command line in this process or in a real one."""
 
+import gc
 import json
 import os
 import stat
@@ -16,8 +17,22 @@ pytest_plugins = ["tests.stubs.objects", "tests.stubs.postgres"]
 
 NOW = "2026-04-24T12:00:00Z"
 
-settings.register_profile("house", deadline=None)  # a busy machine is no failure
+settings.register_profile("explore", deadline=None)  # a busy machine is no failure
+settings.register_profile(
+    "house", settings.get_profile("explore"), derandomize=True
+)  # nor is a commit to blame for luck
 settings.load_profile("house")
+PATIENCE = 240.0
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are processors: many tests wait for others, or for time to pass."""
+    return max(2, 3 * len(os.sched_getaffinity(0)) // 2)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is loaded out of every search for garbage: nearly a million objects, and all of them stay."""
+    gc.freeze()
 
 
 class Outcome(NamedTuple):
@@ -96,7 +111,7 @@ class Process:
         cwd: Path | None = None,
         privileged: bool = True,
         python: tuple[str, ...] | None = None,
-        seconds: float = 30,
+        seconds: float = PATIENCE,
     ) -> Outcome:
         """Run it; `python` is what to give the interpreter instead of the installed command.
 

@@ -171,11 +171,17 @@ class Workspace(Furnished):
         messages: "Sequence[Sayable]",
         usage: "Spend | None" = None,
         *,
+        model: str = "",
         scope: str = Scope.MAIN,
         source: str = "",
     ) -> "Recording":
-        """Write messages down for good, each once by its id; a reply without calls ends the turn."""
-        return self.conversations.record(session, messages, usage, scope, source)
+        """Write messages down for good, each once by its id; a reply without calls ends the turn.
+
+        `usage` is what the call took that the last of them answers, by `model` or else by the agent's own.
+        """
+        return self.conversations.record(
+            session, messages, usage=usage, model=model, scope=scope, source=source
+        )
 
     def search(
         self,

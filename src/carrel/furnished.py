@@ -1,6 +1,6 @@
 """The parts of a workspace beside its files, each loaded by the first that needs it."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what only conversations need is loaded by the first of them
     from carrel.remembering import Memory
     from carrel.runtime.callbacks import Callbacks
     from carrel.searching import Searching
+    from carrel.sessions.placed import Placed
     from carrel.sessions.store import Sessions
 
 
@@ -118,17 +119,19 @@ class Furnished(Shelf):
             session=valid_session(session) if session is not None else None,
             query=query,
         )
+        shown: Sequence[Placed] = ()
         if session is not None:
             from carrel.conversing.parts import beside  # noqa: PLC0415 - for conversations only
-            from carrel.runtime.history import history_of  # noqa: PLC0415 - as above
+            from carrel.runtime.history import history_from  # noqa: PLC0415 - as above
 
-            history, summarised = history_of(self.sessions, session, scope=listener, message=query)
+            _, shown = seen = self.sessions.seen(session, scope=listener)
+            history, summarised = history_from(seen, self.sessions.screened(query) if query else None)
             inputs = replace(inputs, history=history, summarised=summarised, beside=beside(self, session))
         if not query or not recalls(self.layout, self.config.settings.budgets):
             return inputs
         from carrel.recalling import with_recall  # noqa: PLC0415 - for searching only
 
-        return with_recall(self, self.searching, inputs, lambda: self.sessions)
+        return with_recall(self, self.searching, inputs, shown)
 
     @contextmanager
     def _reopen(self, opened: Opened, agent: AgentSettings, base: Opened) -> "Generator[Conversations]":

@@ -1,30 +1,30 @@
 """Recall before a call: what the message finds in files and sessions, and the model does not read yet."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
 
-from carrel.context.assemble import Assembly
 from carrel.context.inputs import Inputs
 from carrel.errors import CarrelError
 from carrel.findings import Finding
 from carrel.index import Filter, Query
 from carrel.index.query import plan
+from carrel.records import Payload
 from carrel.runtime.recall import MORE, Known, choose, known_from
 from carrel.searching import Searching
 from carrel.sessions.placed import Placed
-from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
 
 LEAST = 0.2
 """Of the best score: what is less alike than this only fills the window."""
 
 
-def with_recall(
-    shelf: Shelf, searching: Searching, inputs: Inputs, sessions: Callable[[], Sessions]
-) -> Inputs:
-    """Return the inputs with what is to be recalled; a search that fails is a warning of the report."""
+def with_recall(shelf: Shelf, searching: Searching, inputs: Inputs, shown: Sequence[Placed]) -> Inputs:
+    """Return the inputs with what is to be recalled; a search that fails is a warning of the report.
+
+    What is `shown` are the messages in the call as they were said: all from one on, as far as may be seen.
+    """
     budgets = shelf.config.settings.budgets
     text = inputs.query or ""
     if not _asks_for_something(text):
@@ -34,9 +34,9 @@ def with_recall(
         limit=budgets.recall_hits * MORE,
         within=Filter(agents=("", shelf.agent.id)),
         least=LEAST,
+        ranges=False,
     )
     try:
-        shown = _shown(inputs, sessions)
         found = searching.find(
             query,
             scope=inputs.scope,
@@ -65,25 +65,17 @@ def _asks_for_something(text: str) -> bool:
 
 def _known(shelf: Shelf, inputs: Inputs, shown: Sequence[str]) -> Known:
     """Return what the call has without recall; `shown` are the ids of messages that are in it."""
-    summaries = tuple(each for each in inputs.history if each.role == "system")
-    inputs = replace(inputs, history=summaries)  # of the rest it is known which they are
-    now = shelf.assembler.assemble(inputs)
-    return known_from(now, inputs.session, shown, sent=_frozen(shelf, inputs) or now)
+    frozen = _frozen(shelf, inputs)
+    now, *sent = shelf.assembler.standing(inputs, *([frozen] if frozen else []))
+    known = known_from(now, inputs.session, shown, sent=sent[0] if sent else now)
+    said = (each.to_text() for each in inputs.history if each.role == "system")
+    return replace(known, text="\n".join((known.text, *said)))
 
 
-def _frozen(shelf: Shelf, inputs: Inputs) -> Assembly | None:
-    """Return the call with the parts that the session keeps from its beginning, if there are any."""
+def _frozen(shelf: Shelf, inputs: Inputs) -> Payload | None:
+    """Return the parts that the session keeps from its beginning, if there are any."""
     if inputs.session is None:
         return None
     with suppress(CarrelError):  # the report says that the records cannot be read
-        if frozen := shelf.records.frozen(shelf.agent.id, inputs.session, inputs.scope):
-            return shelf.assembler.assemble(inputs, frozen=frozen)
+        return shelf.records.frozen(shelf.agent.id, inputs.session, inputs.scope)
     return None
-
-
-def _shown(inputs: Inputs, sessions: Callable[[], Sessions]) -> Sequence[Placed]:
-    """Return the messages that are in the call as they were said: all from one on, as far as may be seen."""
-    if inputs.session is None:
-        return ()
-    _, placed = sessions().seen(inputs.session, scope=inputs.scope)
-    return placed

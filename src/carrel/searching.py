@@ -1,6 +1,6 @@
 """Search over a workspace, put together: loaded by the first that looks for something."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
@@ -24,13 +24,15 @@ from carrel.opening import time_zone
 from carrel.runtime.beside import Beside
 from carrel.runtime.leads import Leads
 from carrel.runtime.library import Lengths, Library, file_of, place_of
+from carrel.runtime.view import look
+from carrel.runtime.walked import Walked
 from carrel.sessions.store import Sessions
 from carrel.settings import AgentSettings
 from carrel.shelf import Shelf
 from carrel.workspace.document import Reading
 from carrel.workspace.ignore import IGNORE_FILE, find_rules
 from carrel.workspace.namespace import Namespace, namespace_of, switched_on
-from carrel.workspace.scope import Scope, privacy_of
+from carrel.workspace.scope import Privacy, Scope, privacy_of
 
 FRESH = 5.0
 """Seconds for which the files of a large workspace are taken to be as they were."""
@@ -79,6 +81,7 @@ class Searching:
         self._noticed: tuple[Finding, ...] = ()
         self._screened: ScreenedEmbedder | None = None
         self._lengths: Lengths = {}
+        self._walked = Walked()
         self._graph = Leads()
         self._fresh_until = 0.0
         self._is_large: bool | None = None
@@ -94,20 +97,27 @@ class Searching:
         """Return all that can be searched, by what is private and what is ignored now."""
         shelf, sessions = self._shelf, self._sessions()
         reading = shelf.assembler.ground.documents.reading()
-        names = self._names(reading)
+        privacy = privacy_of(shelf.layout, reading)
+        names = self._names(reading, privacy)
         return Library(
             files=glimpse(shelf.files),
             layout=shelf.layout,
-            view=shelf.eyes(Scope.SHARED),
+            view=look(privacy, scope=Scope.SHARED),
             ignored=find_rules(reading),
             sessions=sessions,
             names=names,
             lengths=self._lengths,
-            rules=_digest(repr(shelf.layout), *sorted(names), *_ignoring(reading)),
+            rules=_digest(self._described, *sorted(names), *_ignoring(reading)),
             enough=enough or {},
             namespaces=shelf.find_namespaces() if (learnt := self._learnt()) else None,
             learnt=learnt,
+            walked=self._walked if shelf.assembler.ground.documents.is_near else None,
         )
+
+    @cached_property
+    def _described(self) -> str:
+        """What the layout says of files, in a word; it is long, and stays while the workspace is open."""
+        return _digest(repr(self._shelf.layout))
 
     def _learnt(self) -> dict[str, str]:
         """Return the namespaces that are read here, and whose each is.
@@ -130,13 +140,12 @@ class Searching:
         own = self._namespace(self._shelf.agent).path
         return {place_of(path) for path in (own, *self._read_by_all())}
 
-    def _names(self, reading: Reading) -> dict[str, str]:
+    def _names(self, reading: Reading, hidden_by: Privacy) -> dict[str, str]:
         """Return what each agent is called where it speaks: as configured, else as its identity says.
 
         A name that is not for everybody's eyes is not used: who spoke is told to everybody who hears of it.
         """
         shelf = self._shelf
-        hidden_by = privacy_of(shelf.layout, reading)
         found = find_identity(reading, shelf.layout, hidden_by).name
         agents = {agent.id: agent for agent in (*shelf.config.settings.agents, shelf.agent)}
         own = [each.places.agent for each in self._sessions()]
@@ -163,8 +172,8 @@ class Searching:
         session that they take part in. Who `reads_from` a number of the agent's session on anyway need not
         wait until that is searched, too.
         """
-        query = self._settled(query)
         library = self._library(self._enough(session, reads_from))
+        query = self._settled(query, library.learnt)
         is_sure = self._refresh(library, query, session)
         found = self._ask(library, query, scope, session)
         if not is_sure and self._is_outdated(library, found, scope):
@@ -219,13 +228,13 @@ class Searching:
             library.files, shelf.layout.home, query.text, today, lambda entry: not library.ignored(entry.path)
         )
 
-    def _settled(self, query: Query) -> Query:
+    def _settled(self, query: Query, learnt: Collection[str]) -> Query:
         """Return a query with paths as places have them, and how its lists and tiers count."""
         if query.mode not in MODES:
             raise UnknownMode(query.mode)
         paths = {path: _spelled(path) for path in query.within.paths}
         has_root = any(given and not path for given, path in paths.items())
-        others = {place_of(path) for path in self._learnt()} - self.namespaces
+        others = {place_of(path) for path in learnt} - self.namespaces
         within = replace(
             query.within,
             paths=() if has_root else tuple(paths.values()),

@@ -5,6 +5,7 @@
 - `look(studio, width=390, dark=True, scripts=False, path="files")`: a page in a context of its own, logged in.
 - `page`, `bare_page` (without scripts), `own_page`: a page of `studio`, of it again, and of `own_studio`; each is
   handed from test to test. `page.goto("files?agent=kate")` goes below `/w/studio/`.
+- `follow(link)`: a click that leads to another page, until that page has loaded its scripts.
 - `forgiven`: what a test expects to go wrong; `forgiven.add("412")` before a stale edit, for instance.
 """
 
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from fcntl import LOCK_EX, flock
 from pathlib import Path
-from socket import socket
+from socket import SO_REUSEADDR, SOL_SOCKET, socket
 from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,8 +32,10 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Dialog,
+    Locator,
     Page,
     Request,
+    expect,
     sync_playwright,
 )
 from tests.browser.nursery import Nursery
@@ -42,8 +45,12 @@ FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )  # fmt: skip
+BROWSERS = ("chromium-headless-shell", "chromium")
+"""The first has no windows to keep, and takes a third less of the processor."""
+
 PATIENCE = 60.0
 WIDE, NARROW = 1280, 390
+expect.set_options(timeout=1000 * PATIENCE)  # a busy machine is no failure
 
 Look = Callable[..., Page]
 
@@ -182,11 +189,15 @@ def nursery() -> Iterator[Nursery]:
 
 
 @pytest.fixture(scope="session")
-def own_port() -> int:
-    """The port of every `own_studio`, one after the other: so that one page can look at all of them."""
+def own_port() -> Iterator[int]:
+    """The port of every `own_studio`, one after the other: so that one page can look at all of them.
+
+    Between two of them nobody else is given it: a socket that never listens holds the place.
+    """
     with socket() as taken:
+        taken.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
         taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+        yield int(taken.getsockname()[1])
 
 
 @pytest.fixture
@@ -199,7 +210,7 @@ def own_studio(made_studio: Path, nursery: Nursery, own_port: int, tmp_path: Pat
 def chromium(made_studio: Path) -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
     """One browser for all tests of a worker, with the event loop by which it is spoken to."""
     del made_studio  # it is made in a loop of its own, and therefore before
-    path = shutil.which("chromium")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         pytest.fail(
             "Chromium is not on the PATH: `make browser` installs it (Debian: apt-get install chromium)."
@@ -232,9 +243,16 @@ def forgiven() -> set[str]:
 def enter(browser: Browser, studio: Studio, **more: Any) -> tuple[Page, Watch]:
     """Open a page in a context of its own as somebody who is logged in."""
     context = browser.new_context(base_url=studio.base, reduced_motion="reduce", **more)
+    context.set_default_timeout(1000 * PATIENCE)
     watch = Watch(context, studio)
     assert context.request.get(studio.link, max_redirects=0).status == 303
     return context.new_page(), watch
+
+
+def follow(link: Locator) -> None:
+    """Click what leads to another page, and wait until that is loaded: before, nobody listens to keys and forms."""
+    with link.page.expect_navigation():
+        link.click()
 
 
 def assert_untroubled(watches: Iterable[Watch], forgiven: set[str]) -> None:

@@ -1,5 +1,7 @@
 """Chat: a turn as it happens with the offline model, what it knew, and what is kept of it or not."""
 
+import re
+
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import Look, Studio
 
@@ -27,7 +29,7 @@ def test_the_session_is_in_the_address_after_its_first_message(own_page: Page) -
     expect(transcript).to_have_count(0)  # there is none yet
     send(own_page, "Which phone does Ana use?")
     expect(said(own_page, "assistant")).not_to_have_count(0)
-    assert "session=chat-" in own_page.url
+    expect(own_page).to_have_url(re.compile("session=chat-"))
     expect(transcript).to_be_visible()
     assert own_page.request.get(str(transcript.get_attribute("href"))).ok
     own_page.reload()

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import NARROW, Look, Studio
+from tests.browser.conftest import NARROW, Look, Studio, follow
 
 KATE = "context?agent=kate"
 TALK = f"{KATE}&session=launch&query=Which+phone+does+Ana+use%3F"
@@ -147,7 +147,7 @@ def test_the_request_is_shown_as_each_provider_takes_it(page: Page, form: str):
 def test_a_long_text_is_cut_until_all_of_it_is_asked_for(page: Page):
     page.goto(f"{KATE}&tab=text")
     short = len(page.locator("pre.text").inner_text())
-    page.get_by_role("link", name="Show all").click()
+    follow(page.get_by_role("link", name="Show all"))
     assert len(page.locator("pre.text").inner_text()) > 2 * short
 
 

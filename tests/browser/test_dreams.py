@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Studio
+from tests.browser.conftest import Studio, follow
 from tests.stubs.studio import NOW, day
 
 from carrel.app import Workspace
@@ -74,22 +74,19 @@ def test_a_dream_promotes_what_passes_and_is_taken_back(own_studio: Studio, own_
     recall(own_studio, times=4)
     before = memory_of(own_studio)
     own_page.goto("dreams?agent=kate")
-    with own_page.expect_navigation():
-        own_page.get_by_role("button", name="Dream now").click()
+    follow(own_page.get_by_role("button", name="Dream now"))
     run = own_page.locator("article").first
     expect(run).to_contain_text("1 promoted")
     expect(run).to_contain_text("Ana was ill.")
     assert "Ana was ill." in memory_of(own_studio)
-    with own_page.expect_navigation():
-        run.get_by_role("button", name="Take this run back").click()
+    follow(run.get_by_role("button", name="Take this run back"))
     expect(own_page.locator("article").first).to_contain_text("reverted")
     assert memory_of(own_studio) == before
 
 
 def test_a_run_that_promotes_nothing_says_why(own_studio: Studio, own_page: Page) -> None:
     own_page.goto("dreams?agent=kate")
-    with own_page.expect_navigation():
-        own_page.get_by_role("button", name="Dream now").click()
+    follow(own_page.get_by_role("button", name="Dream now"))
     run = own_page.locator("article").first
     expect(run).to_contain_text("nothing promoted")
     expect(run).to_contain_text("Why nothing:")

@@ -1,7 +1,7 @@
 """Looking after a workspace: health, activity with the way back, jobs, settings and skills."""
 
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Look, Studio
+from tests.browser.conftest import Look, Studio, follow
 
 from carrel.app import Workspace
 
@@ -45,8 +45,7 @@ def test_findings_are_chosen_by_severity_in_the_address(page: Page) -> None:
 
 def test_the_index_is_rebuilt_and_that_is_on_the_trail(own_page: Page) -> None:
     own_page.goto("health")
-    with own_page.expect_navigation():
-        own_page.get_by_role("button", name="Rebuild it").click()
+    follow(own_page.get_by_role("button", name="Rebuild it"))
     own_page.goto("activity?action=index.rebuild")
     expect(own_page.locator("tbody tr")).to_have_count(1)
     expect(own_page.locator("tbody tr")).to_contain_text("rebuilt the index")
@@ -62,7 +61,7 @@ def test_where_the_trail_is_empty_activity_begins_with_the_changes_of_memory(pag
 
 def test_a_change_of_memory_is_looked_at_and_taken_back(own_page: Page) -> None:
     own_page.goto("activity?view=changes&path=memory/kate.md")
-    own_page.get_by_role("link", name="Look, undo").first.click()
+    follow(own_page.get_by_role("link", name="Look, undo").first)
     expect(own_page.locator(".diff .add")).not_to_have_count(0)
     said = own_page.locator(".diff .add").last.inner_text().strip().removeprefix("+- ")
     own_page.get_by_role("button", name="Take it back").click()
@@ -109,21 +108,6 @@ def test_subagents_are_shown_with_how_they_are_set_up(page: Page) -> None:
     card = page.locator("article.card", has_text="researcher")
     card.locator("summary").click()
     expect(card.locator("pre")).to_contain_text("You are careful.")
-
-
-def test_pages_of_looking_after_are_reached_by_the_keyboard_alone(page: Page) -> None:
-    page.goto("overview")
-    for key, heading in (
-        ("h", "Health"),
-        ("a", "Activity"),
-        ("e", "Settings"),
-        ("k", "Skills"),
-        ("s", "Sessions"),
-    ):
-        with page.expect_navigation():  # until it is loaded: before that nobody listens to keys
-            page.keyboard.press("g")
-            page.keyboard.press(key)
-        expect(page.get_by_role("heading", level=1)).to_have_text(heading)
 
 
 def test_others_see_nothing_of_activity_and_settings(page: Page) -> None:

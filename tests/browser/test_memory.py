@@ -3,7 +3,7 @@
 import re
 
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import NARROW, Look, Studio
+from tests.browser.conftest import NARROW, Look, Studio, follow
 
 from carrel.http.explorer.pictures.share import share_bar
 from carrel.http.explorer.sharing import Share, Shares
@@ -17,8 +17,7 @@ def remember(page: Page, text: str, layer: str = "project", section: str = "") -
     page.get_by_label("What", exact=True).fill(text)
     page.get_by_label("Where").select_option(layer)
     page.get_by_label("Section").fill(section)
-    with page.expect_navigation():
-        page.get_by_role("button", name="Remember").click()
+    follow(page.get_by_role("button", name="Remember"))
 
 
 def test_with_several_agents_the_page_asks_whose_memory_is_meant(page: Page) -> None:
@@ -61,15 +60,13 @@ def test_a_fact_is_added_pinned_and_forgotten_after_a_look_at_what_would_go(
     assert "## House\n\n- The kettle is descaled in June.\n" in file.read_text()
     fact = line(page, "The kettle is descaled")
     fact.get_by_text("Evidence", exact=True).click()
-    with page.expect_navigation():
-        fact.get_by_role("button", name="Pin").click()
+    follow(fact.get_by_role("button", name="Pin"))
     expect(line(page, "The kettle is descaled")).to_contain_text("pinned")
     line(page, "The kettle is descaled").get_by_text("Evidence", exact=True).click()
-    line(page, "The kettle is descaled").get_by_role("link", name="Forget").click()
+    follow(line(page, "The kettle is descaled").get_by_role("link", name="Forget"))
     expect(page.get_by_role("heading", name="Lines that go")).to_be_visible()
     assert "kettle" in file.read_text()  # looking takes nothing away
-    with page.expect_navigation():
-        page.get_by_role("button", name="Forget it").click()
+    follow(page.get_by_role("button", name="Forget it"))
     expect(line(page, "The kettle is descaled")).to_have_count(0)
     assert "kettle" not in file.read_text()
 
@@ -80,8 +77,7 @@ def test_the_last_change_is_undone_by_one_button(own_studio: Studio, own_page: P
     page.goto("memory?agent=kate")
     remember(page, "This was a slip.")
     assert file.read_bytes() != before
-    with page.expect_navigation():
-        page.get_by_role("button", name="Undo the last change").click()
+    follow(page.get_by_role("button", name="Undo the last change"))
     expect(line(page, "This was a slip.")).to_have_count(0)
     assert file.read_bytes() == before
 
@@ -92,8 +88,7 @@ def test_an_older_change_is_shown_line_by_line_and_undone_alone(own_studio: Stud
     change = page.locator(".change").filter(has_text="+- The staging server is called bruno.")
     change.get_by_text("What it did").click()
     expect(change.locator(".diff .add").last).to_contain_text("The staging server is called bruno.")
-    with page.expect_navigation():
-        change.get_by_role("button", name="Undo this").click()
+    follow(change.get_by_role("button", name="Undo this"))
     assert "bruno" not in file.read_text()
     assert "coffee" in file.read_text()
 
@@ -101,16 +96,13 @@ def test_an_older_change_is_shown_line_by_line_and_undone_alone(own_studio: Stud
 def test_a_section_is_added_to_and_replaced(own_studio: Studio, own_page: Page) -> None:
     page, file = own_page, own_studio.root / "MEMORY.md"
     page.goto("memory?agent=kate")
-    page.locator(".section-card").filter(has_text="We deploy on Thursdays.").get_by_role(
-        "link", name="Edit, add"
-    ).click()
+    card = page.locator(".section-card").filter(has_text="We deploy on Thursdays.")
+    follow(card.get_by_role("link", name="Edit, add"))
     page.get_by_label("Lines to add").fill("- We test on Wednesdays.")
-    with page.expect_navigation():
-        page.get_by_role("button", name="Add", exact=True).click()
+    follow(page.get_by_role("button", name="Add", exact=True))
     assert "- We deploy on Thursdays.\n- We test on Wednesdays.\n" in file.read_text()
     page.get_by_label("Text of the section").fill("- We deploy on Fridays.\n")
-    with page.expect_navigation():
-        page.get_by_role("button", name="Replace").click()
+    follow(page.get_by_role("button", name="Replace"))
     assert "## Decisions\n\n- We deploy on Fridays.\n\n## " in file.read_text()
     expect(line(page, "We deploy on Fridays.")).to_be_visible()
 
@@ -139,8 +131,8 @@ def test_a_long_section_is_shown_in_parts(own_studio: Studio, own_page: Page) ->
     expect(card.locator(".memo")).to_have_count(12)
     card.get_by_role("link", name="Show 108 more").click()
     expect(page.get_by_role("main")).to_contain_text("120 lines, of which 1 to 50 are shown")
-    page.get_by_role("link", name="More").click()
-    page.get_by_role("link", name="More").click()
+    follow(page.get_by_role("link", name="More"))
+    follow(page.get_by_role("link", name="More"))
     expect(line(page, "Ship 119 is at sea.")).to_be_visible()
     expect(page.get_by_role("link", name="More")).to_have_count(0)
 
@@ -149,8 +141,7 @@ def test_a_note_goes_to_the_journal_of_the_day(own_studio: Studio, own_page: Pag
     own_page.goto("memory?agent=kate&tab=journal")
     own_page.get_by_label("Note for today").fill("The roof was mended.")
     own_page.locator("[name=category]").select_option("outcome")
-    with own_page.expect_navigation():
-        own_page.get_by_role("button", name="Note").click()
+    follow(own_page.get_by_role("button", name="Note"))
     expect(own_page.locator(".day").first).to_contain_text("The roof was mended.")
     assert "[outcome] The roof was mended." in (own_studio.root / "memory" / "2026-04-24.md").read_text()
 
@@ -172,7 +163,7 @@ def test_all_facts_are_found_by_their_words_and_their_state(page: Page) -> None:
 def test_memory_search_leads_to_the_search_of_all_agents_memory(page: Page) -> None:
     page.goto("memory?agent=kate")
     page.get_by_label("Search the memory of all agents").fill("coffee")
-    page.get_by_role("search", name="Search in memory").get_by_role("button").click()
+    follow(page.get_by_role("search", name="Search in memory").get_by_role("button"))
     assert "/search?q=coffee&tier=journal&tier=profile" in page.url
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Look, Studio, serving
+from tests.browser.conftest import Look, Studio, follow, serving
 from tests.stubs import studio as stub
 
 from carrel.app import Workspace
@@ -48,20 +48,18 @@ def test_a_namespace_is_switched_on_and_off_after_a_look_at_the_effect(
 ) -> None:
     page = own_page
     page.goto("namespaces")
-    page.get_by_role("link", name="Switch on Agent Experience: Milo").click()
+    follow(page.get_by_role("link", name="Switch on Agent Experience: Milo"))
     expect(page.get_by_role("heading", name="Switch on: Agent Experience: Milo")).to_be_visible()
     expect(page.get_by_role("row").filter(has_text="kate").first).to_contain_text(
         "no place for what others learnt"
     )
     expect(page.get_by_role("row").filter(has_text="its own: it reads it anyway")).to_contain_text("milo")
     assert "enabled: false" in namespace(own_studio, "profile.milo")  # looking switches nothing
-    with page.expect_navigation():
-        page.get_by_role("button", name="Switch it on for everyone").click()
+    follow(page.get_by_role("button", name="Switch it on for everyone"))
     expect(page.get_by_role("row").filter(has_text="Agent Experience: Milo")).to_contain_text("every agent")
     assert "enabled: true" in namespace(own_studio, "profile.milo")
-    page.get_by_role("link", name="Switch off Agent Experience: Milo").click()
-    with page.expect_navigation():
-        page.get_by_role("button", name="Switch it off").click()
+    follow(page.get_by_role("link", name="Switch off Agent Experience: Milo"))
+    follow(page.get_by_role("button", name="Switch it off"))
     assert "enabled: false" in namespace(own_studio, "profile.milo")
 
 
@@ -75,8 +73,7 @@ def test_the_effect_is_told_in_tokens_for_each_prompt_and_comes_true(tmp_path: P
             page.locator(".ahead tr").filter(has=page.get_by_role("rowheader", name="nora"))
         ).to_contain_text("its own")
         before = used(squad)
-        with page.expect_navigation():
-            page.get_by_role("button", name="Switch it on for everyone").click()
+        follow(page.get_by_role("button", name="Switch it on for everyone"))
         assert used(squad) - before == int(added)
         page.close()  # before its server ends
 
@@ -91,8 +88,7 @@ def test_a_namespace_is_renamed_and_keeps_its_key(own_studio: Studio, own_page: 
     row = own_page.get_by_role("row").filter(has_text="profile.milo")
     row.get_by_text("Rename, export").click()
     row.get_by_label("Title").fill("What Milo knows")
-    with own_page.expect_navigation():
-        row.get_by_role("button", name="Rename").click()
+    follow(row.get_by_role("button", name="Rename"))
     expect(own_page.get_by_role("rowheader", name="What Milo knows profile.milo")).to_be_visible()
     assert "title: What Milo knows" in namespace(own_studio, "profile.milo")
 

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Studio
+from tests.browser.conftest import Studio, follow
 from tests.stubs.studio import proposal
 
 from carrel.app import Workspace
@@ -38,8 +38,7 @@ def test_a_proposal_is_shown_with_what_it_does_why_it_waits_and_what_was_said(
 
 def test_an_approved_proposal_is_written_and_no_longer_waits(own_studio: Studio, own_page: Page) -> None:
     own_page.goto("review")
-    with own_page.expect_navigation():
-        card(own_page, "Ana's code is 4711.").get_by_role("button", name="Approve", exact=True).click()
+    follow(card(own_page, "Ana's code is 4711.").get_by_role("button", name="Approve", exact=True))
     expect(own_page.locator(".empty")).to_contain_text("Nothing waits for you")
     assert "- Ana's code is 4711.\n" in memory_of(own_studio)
     own_page.goto("review?state=approved")
@@ -49,8 +48,7 @@ def test_an_approved_proposal_is_written_and_no_longer_waits(own_studio: Studio,
 def test_a_rejected_proposal_leaves_the_file_as_it_was(own_studio: Studio, own_page: Page) -> None:
     before = memory_of(own_studio)
     own_page.goto("review")
-    with own_page.expect_navigation():
-        card(own_page, "4711").get_by_role("button", name="Reject", exact=True).click()
+    follow(card(own_page, "4711").get_by_role("button", name="Reject", exact=True))
     assert memory_of(own_studio) == before
     own_page.goto("review?state=rejected")
     expect(card(own_page, "4711")).to_contain_text("rejected")
@@ -61,8 +59,7 @@ def test_a_proposal_is_approved_in_other_words(own_studio: Studio, own_page: Pag
     shown = card(own_page, "4711")
     shown.get_by_text("Approve in other words").click()
     shown.get_by_label("What is written instead").fill("- Ana has a code of her own.")
-    with own_page.expect_navigation():
-        shown.get_by_role("button", name="Approve these words").click()
+    follow(shown.get_by_role("button", name="Approve these words"))
     assert "- Ana has a code of her own." in memory_of(own_studio)
     assert "4711" not in memory_of(own_studio)
 
@@ -101,13 +98,11 @@ def test_what_is_ticked_is_decided_at_once_and_the_rest_still_waits(
     card(own_page, "The gate is green.").get_by_role("checkbox").check()
     card(own_page, "The roof is red.").get_by_role("checkbox").check()
     expect(own_page.locator("#chosen")).to_have_text("2 chosen")
-    with own_page.expect_navigation():
-        approve.click()
+    follow(approve)
     expect(own_page.locator(".proposal")).to_have_count(1)
     assert "The gate is green." in memory_of(own_studio)
     own_page.get_by_label("All on this page").check()
-    with own_page.expect_navigation():
-        own_page.get_by_role("button", name="Reject chosen").click()
+    follow(own_page.get_by_role("button", name="Reject chosen"))
     expect(own_page.locator(".empty")).to_be_visible()
     assert "4711" not in memory_of(own_studio)
 

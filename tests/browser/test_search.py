@@ -3,7 +3,7 @@
 import re
 
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Look, Studio
+from tests.browser.conftest import Look, Studio, follow
 
 
 def test_a_hit_in_a_file_leads_to_its_line(page: Page) -> None:
@@ -39,7 +39,7 @@ def test_hits_are_grouped_by_file_and_say_why_they_are_there(page: Page) -> None
 
 def test_a_facet_narrows_and_its_chip_widens_again(page: Page) -> None:
     page.goto("search?q=Ana")
-    page.locator(".facets").get_by_role("link", name="journal", exact=True).click()
+    follow(page.locator(".facets").get_by_role("link", name="journal", exact=True))
     expect(page.locator("article.group h2 .chip").first).to_have_text("journal")
     assert set(page.locator("article.group h2 .chip").all_inner_texts()) == {"journal"}
     page.get_by_role("link", name=re.compile("tier: journal")).click()

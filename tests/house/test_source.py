@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -46,7 +47,12 @@ BANNED_MODULES = {
 HEAVY = (
     "numpy", "pygit2", "pydantic", "asyncio", "fastapi", "starlette", "tantivy", "splintr", "psycopg", "obstore",
 )  # fmt: skip
-TREES = {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
+
+
+@cache
+def trees():
+    """All of them parsed, by the one worker that asks."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
 
 
 def name_of(path):
@@ -97,19 +103,19 @@ def test_files_are_short():
 
 def test_functions_are_short():
     lengths = {
-        f"{name_of(path)}: {f.name}": length(f) for path, tree in TREES.items() for f in functions(tree)
+        f"{name_of(path)}: {f.name}": length(f) for path, tree in trees().items() for f in functions(tree)
     }
     assert {name: lines for name, lines in lengths.items() if lines > LONGEST_FUNCTION} == {}
 
 
 def test_most_functions_are_very_short():
-    lengths = sorted(length(f) for tree in TREES.values() for f in functions(tree))
+    lengths = sorted(length(f) for tree in trees().values() for f in functions(tree))
     assert lengths[len(lengths) * 9 // 10] <= 35
 
 
 def test_names_say_what_things_are():
     classes = [
-        node.name for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+        node.name for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
     ]
     assert [name for name in classes if name.endswith(BANNED_SUFFIXES)] == []
     assert [
@@ -118,14 +124,14 @@ def test_names_say_what_things_are():
 
 
 def test_every_module_says_what_lives_in_it():
-    silent = [path for path, tree in TREES.items() if tree.body and not ast.get_docstring(tree)]
+    silent = [path for path, tree in trees().items() if tree.body and not ast.get_docstring(tree)]
     assert [name_of(path) for path in silent] == []
 
 
 def test_nothing_prints_but_through_one_door():
     found = [
         f"{name_of(path)}:{call.lineno}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for call in calls(tree)
         if ast.unparse(call.func)
         in ("print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write")
@@ -161,7 +167,7 @@ def test_nothing_dangerous_is_called():
     }
     found = [
         f"{name_of(path)}:{call.lineno}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for call in calls(tree)
         if ast.unparse(call.func) in banned
         or ast.unparse(call.func).startswith(("subprocess.", "os.exec", "os.spawn"))
@@ -178,7 +184,7 @@ def test_every_exported_name_exists():
 
 
 def test_every_exported_name_is_known_to_type_checkers():
-    tree = TREES[PACKAGE / "__init__.py"]
+    tree = trees()[PACKAGE / "__init__.py"]
     typed = {
         alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
     }

@@ -1,12 +1,13 @@
 """`carrel serve` as a process of its own: asked over HTTP, stopped by a signal."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ def serving(environ: Mapping[str, str], *words: str) -> Iterator[Server]:
     """Start a server on a free port, and yield it as soon as it answers."""
     process = subprocess.Popen(
         [sys.executable, "-m", "carrel", "serve", *words, "--port", "0", "--json"],
-        env=dict(environ), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=dict(environ), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     try:
         assert process.stdout is not None
@@ -66,8 +67,8 @@ def serving(environ: Mapping[str, str], *words: str) -> Iterator[Server]:
         until(lambda: reachable(server))
         yield server
     finally:
-        if process.poll() is None:
-            process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # its workers too, or what they say would never end
         process.communicate()
 
 

@@ -224,7 +224,7 @@ def test_a_pipe_in_the_place_of_the_user_file_is_not_waited_for(process, sample)
     path.parent.mkdir(parents=True)
     os.mkfifo(path)
     try:
-        outcome = process("-C", sample, "context", "report", "--json", seconds=10)
+        outcome = process("-C", sample, "context", "report", "--json")
     except subprocess.TimeoutExpired:
         pytest.fail("it waited for somebody to write into the pipe")
     assert outcome.code == 1
@@ -405,7 +405,7 @@ IGNORE_BOMBS = {
 def test_rules_for_ignoring_cannot_hang_it(process, desk, name):
     desk.put({".carrelignore": IGNORE_BOMBS[name], "AGENTS.md": "Be brief.\n", "a" * 200 + ".md": "Long.\n"})
     desk.put({"knowledge/" + "a/" * 40 + "c.md": "Deep.\n"})
-    outcome = process("-C", desk, "context", "report", "--json", python=("-c", LIMITED), seconds=60)
+    outcome = process("-C", desk, "context", "report", "--json", python=("-c", LIMITED))
     assert outcome.code >= 0, "it took too long and was ended"
     assert rows(outcome)["AGENTS.md"]["state"] == "included"
 

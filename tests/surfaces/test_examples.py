@@ -1,6 +1,7 @@
 """Every example runs as it stands, with no network and no key."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+GUIDES = EXAMPLES.parent / "docs/guides"
 SAID = {
     "langchain_agent.py": (
         "I remember: user: The walrus sleeps in the boat house.",
@@ -34,3 +36,53 @@ def test_it_says_what_was_told_in_another_session(tmp_path, name):
     )
     assert done.returncode == 0, done.stderr
     assert all(words in done.stdout for words in SAID[name])
+
+
+# The first block of each guide, with a model that needs no key in the place of a real one.
+STUBS = {
+    "pydantic-ai.md": ('"openai:gpt-5"', 'FunctionModel(lambda *_: ModelResponse([TextPart("Friday.")]))'),
+    "openai-agents.md": ('name="Ada",', 'name="Ada", model=ScriptedModel([[assistant_message("Friday.")]]),'),
+    "langchain.md": ('"openai:gpt-5"', 'Toolless(responses=["Friday."])'),
+}
+PREAMBLE = """
+from agents import set_tracing_disabled
+from agents.testing import ScriptedModel, assistant_message
+from langchain_core.language_models import FakeListChatModel
+from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.models.function import FunctionModel
+
+set_tracing_disabled(True)
+
+class Toolless(FakeListChatModel):
+    def bind_tools(self, *_, **__):
+        return self
+"""
+
+
+@pytest.mark.parametrize("guide", sorted(STUBS))
+def test_the_first_lines_of_a_guide_connect_an_agent_as_they_are_copied(tmp_path, guide):
+    text = (GUIDES / guide).read_text()
+    assert "carrel init my-agent" in text.partition("```python")[0]
+    block = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
+    lines = [line for line in block.splitlines() if line and not line.startswith(("from", "import"))]
+    assert len(lines) <= 5
+    real, stub = STUBS[guide]
+    assert block.count(real) == 1
+    environment = {**os.environ, "CARREL_HOME": str(tmp_path / "home")}
+
+    def run(*words):
+        done = subprocess.run(
+            [sys.executable, *words],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("-m", "carrel", "init", "my-agent")
+    run("-c", PREAMBLE + block.replace(real, stub))
+    session = "monday" if guide == "langchain.md" else "s1"
+    assert "Friday." in run("-m", "carrel", "-C", "my-agent", "sessions", "show", session)

@@ -21,6 +21,19 @@ def test_a_fact_is_forgotten_and_copies_are_told(cli, learnt):
     assert SAMSUNG not in (sample / "memory/kate.md").read_text()
 
 
+def test_a_file_that_cannot_be_written_is_told_by_the_exit_code_and_cleared_by_the_next_sweep(cli, learnt):
+    sample, fact = learnt
+    notebook = sample / "memory/kate.md"
+    notebook.chmod(0o444)
+    outcome = cli("-C", sample, "--agent", "kate", "memory", "forget", fact, "--json")
+    assert outcome.code == 1
+    assert [found["code"] for found in outcome.document["findings"]] == ["read_only"]
+    assert SAMSUNG in notebook.read_text()
+    notebook.chmod(0o644)
+    assert cli("-C", sample, "--agent", "kate", "sweep").code == 0
+    assert SAMSUNG not in notebook.read_text()
+
+
 def test_the_report_has_a_stable_form(cli, learnt):
     sample, fact = learnt
     told = cli("-C", sample, "--agent", "kate", "memory", "forget", fact, "--purge", "--json").document

@@ -300,7 +300,7 @@ def test_a_search_that_fails_is_a_warning_and_the_call_goes_on(opened):
 
     inputs = Inputs(scope=Scope.MAIN, now=NOW, time_zone="UTC", query=QUESTION)
     with opened() as workspace:
-        told = with_recall(workspace, Broken(), inputs, lambda: workspace.sessions)
+        told = with_recall(workspace, Broken(), inputs, ())
         (finding,) = told.noticed
         assert finding.message.startswith("Nothing is recalled: ")
         assert told.recall == ()

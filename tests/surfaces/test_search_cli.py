@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.conftest import PATIENCE
 
 from carrel import Workspace
 from carrel.errors import UsageError
@@ -466,7 +467,7 @@ def test_what_one_process_writes_another_finds(shelf, cli, process):
             input=b'{"role":"user","content":"The walrus sleeps."}\n',
             env=process.environment({}),
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         assert added.returncode == 0, added.stderr
@@ -734,7 +735,7 @@ def test_two_processes_search_and_write_at_the_same_time(process, shelf):
         for own in ("one", "two", "three")
     ]
     for each in running:
-        _, errors = each.communicate(timeout=120)
+        _, errors = each.communicate(timeout=PATIENCE)
         assert each.returncode == 0, errors.decode()
     document = process("-C", shelf, "search", "walrus", "--limit", "100", "--json").document
     assert document["degraded"] is False

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import PATIENCE
 
 SESSIONS = "agents/main/sessions"
 CALL = {"id": "c1", "name": "read_file", "arguments": {"path": "MEMORY.md"}}
@@ -85,7 +86,7 @@ def test_each_line_is_acknowledged_when_it_is_durable_and_before_the_next_is_giv
             assert json.loads(started.stdout.readline()) == {"message_id": f"m{number}"}
             assert log_of(desk, "s1")[-1]["content"] == f"word {number}"
         started.send_signal(signal.SIGKILL)
-        started.wait(60)
+        started.wait(PATIENCE)
     done = process("-C", desk, "sessions", "show", "s1", "--json").document
     assert [entry["message_id"] for entry in done["entries"]] == ["m1", "m2", "m3"]
     assert done["findings"] == []
@@ -149,7 +150,7 @@ def test_a_line_longer_than_any_message_is_refused_before_it_ends(process, desk)
         with pytest.raises(BrokenPipeError):  # it does not wait for the end of what never ends
             pour(started.stdin)
         *_, last = started.stdout.read().splitlines()
-        assert started.wait(60) == 2
+        assert started.wait(PATIENCE) == 2
     error = json.loads(last)["error"]
     assert error["code"] == "line_too_long"
     assert error["message"].startswith("Line 2: ")
@@ -196,7 +197,11 @@ def test_standard_input_that_is_closed_is_no_traceback(process, desk) -> None:
     desk.put({"carrel.yaml": "layout: carrel\n"})
     command = f'exec "{process.script}" -C "{desk}" sessions record --session s1 <&-'
     done = subprocess.run(
-        ["/bin/sh", "-c", command], env=process.environment({}), capture_output=True, timeout=60, check=False
+        ["/bin/sh", "-c", command],
+        env=process.environment({}),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"Traceback" not in done.stderr
@@ -368,7 +373,7 @@ def test_a_tail_follows_what_others_record_and_ends_quietly(process, desk, recor
         record("s1", TALK)
         assert [json.loads(started.stdout.readline())["number"] for _ in range(3)] == [2, 3, 4]
         started.send_signal(signal.SIGINT)
-        assert started.wait(60) == 0
+        assert started.wait(PATIENCE) == 0
         assert (started.stdout.read(), started.stderr.read()) == (b"", b"")
 
 
@@ -456,7 +461,7 @@ def test_an_export_is_printed_or_saved_as_a_new_file(record, say, desk, tmp_path
     assert target.read_bytes() == say("export", "s1", "--format", "html").out
     assert target.stat().st_mode & 0o077 == 0
     taken = say("export", "s1", "--output", str(target), "--json")
-    assert (taken.code, taken.error["code"]) == (5, "output_exists")
+    assert (taken.code, taken.error["code"]) == (5, "file_taken")
     assert target.read_text().startswith("<!doctype html>")
     assert say("export", "s1", "--output", str(tmp_path / "none" / "x.md")).code == 2
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["s1.html"]
@@ -538,7 +543,7 @@ def test_on_a_terminal_a_deletion_is_asked_about(process, desk, record, answer: 
     try:
         os.write(parent, f"{answer}\n".encode())
         with running(process, desk, "delete", "s1", stdin=child, stdout=child, stderr=child) as started:
-            assert started.wait(60) == (0 if is_gone else 1)
+            assert started.wait(PATIENCE) == (0 if is_gone else 1)
         said = os.read(parent, 65_536).decode()
     finally:
         os.close(child)
@@ -552,7 +557,7 @@ def test_on_a_terminal_yes_needs_no_answer(process, desk, record) -> None:
     parent, child = pty.openpty()
     try:
         with running(process, desk, "delete", "s1", "--yes", stdin=child) as started:
-            assert started.wait(60) == 0
+            assert started.wait(PATIENCE) == 0
     finally:
         os.close(child)
         os.close(parent)

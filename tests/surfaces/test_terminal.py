@@ -6,6 +6,7 @@ import subprocess
 
 import click
 import pytest
+from tests.conftest import PATIENCE
 
 from carrel.cli.main import carrel
 
@@ -53,7 +54,7 @@ def in_a_terminal(process, *words, **env):
                     seen += chunk
             except OSError:
                 pass  # Linux says EIO where others say end of file
-            assert running.wait(60) == 0
+            assert running.wait(PATIENCE) == 0
     finally:
         os.close(parent)
     return seen
@@ -170,7 +171,7 @@ def test_a_reader_that_goes_away_is_no_error(process, sample):
         running.stdout.read(10)
         running.stdout.close()
         said = running.stderr.read()
-        running.wait(60)
+        running.wait(PATIENCE)
     assert said == b""
 
 
@@ -181,7 +182,7 @@ def test_a_full_disk_is_a_typed_failure(process, sample):
             env=process.environment({}),
             stdout=full,
             stderr=subprocess.PIPE,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
     assert done.returncode == 1
@@ -195,7 +196,11 @@ def test_a_full_disk_is_a_typed_failure(process, sample):
 def test_no_standard_output_at_all_is_no_traceback(process, sample):
     command = f'exec "{process.script}" -C "{sample}" context show >&-'
     done = subprocess.run(
-        ["/bin/sh", "-c", command], env=process.environment({}), capture_output=True, timeout=60, check=False
+        ["/bin/sh", "-c", command],
+        env=process.environment({}),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert b"Traceback" not in done.stderr
     assert b"internal" not in done.stderr
@@ -208,7 +213,11 @@ def test_streams_that_are_closed_are_no_traceback(process, sample, closed):
     sample.put({"team.md": "<!-- priority: soon -->\nTwo people.\n"})
     command = f'exec "{process.script}" -C "{sample}" context show {closed}'
     done = subprocess.run(
-        ["/bin/sh", "-c", command], env=process.environment({}), capture_output=True, timeout=60, check=False
+        ["/bin/sh", "-c", command],
+        env=process.environment({}),
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.returncode == (1 if closed.startswith(">") else 0)
     assert b"Traceback" not in done.stderr + done.stdout
@@ -269,7 +278,7 @@ def test_a_directory_that_is_gone_is_a_typed_error(process, tmp_path):
         env=process.environment({}),
         cwd=tmp_path,
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 3

@@ -15,7 +15,7 @@ from msgspec import Struct, json
 
 from carrel.config.directories import UserDirectories
 from carrel.errors import CarrelError, Conflict
-from carrel.files import FileStore, Stale
+from carrel.files import FileStore, Stale, Unreadable
 from carrel.files.disk import typed_failures
 from carrel.files.local import LocalFiles
 from carrel.files.resolve import RootMissing
@@ -140,13 +140,19 @@ def _some(names: list[str]) -> str:
 
 
 def _recorded(approvals: Approvals) -> tuple[dict[str, str], tuple[Finding, ...]]:
-    """Read whom the user trusts; a file that cannot be read or understood trusts nobody, and says so."""
+    """Read whom the user trusts; a file that cannot be read or understood trusts nobody, and says so.
+
+    A failure that may pass is an error instead: trust decides where the state of a workspace is, and what is
+    written meanwhile would be looked for in vain afterwards.
+    """
     place = approvals.place
     try:
         content = approvals.open().read(approvals.file)
     except RootMissing:
         return {}, ()
     except CarrelError as error:
+        if isinstance(error, Unreadable) and error.reason == "io_error":
+            raise
         return {}, (_damaged("unreadable_trust_file", place, error.message),)
     recorded, version = _understood(content.data if content else b"")
     if version > VERSION:

@@ -68,6 +68,13 @@ class Assembly(Struct, frozen=True, kw_only=True):
         return remember(self.report.sections, self.report.scope)
 
 
+class Standing(Struct, frozen=True):
+    """What files and prompt give to a call, whatever is said in it: rows, and the texts of the system."""
+
+    rows: tuple[Row, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
 class _Draft(Struct, kw_only=True):
     """An assembly in the making."""
 
@@ -153,6 +160,25 @@ class Assembler:
         if whole is not None:
             self._whole.put(whole, assembly, look.all_seen())
         return assembly
+
+    def standing(self, inputs: Inputs, *frozen: Payload) -> list[Standing]:
+        """Return what files and prompt give to a call: as they are now, and with each of what was frozen.
+
+        All of it in one look at the files; nothing is counted for it that a call would not count.
+        """
+        look, budget = self._lookout.look(), self.limits(Budget())
+        found = [self._standing(look, inputs, budget, frozen=each) for each in (None, *frozen)]
+        look.end()
+        return found
+
+    def _standing(self, look: Look, inputs: Inputs, budget: Budget, frozen: Payload | None) -> Standing:
+        draft = _Draft()
+        for number, spec in enumerate(self.ground.layout.messages):
+            if not spec.history and spec.parts[0].kind not in VOLATILE:
+                built = self._message(look, number, inputs, budget, draft.identities, frozen=frozen or {})
+                draft.add(spec, built)
+        texts = (message.to_text() for message in draft.messages if message.role == "system")
+        return Standing(tuple(draft.rows), tuple(texts))
 
     def at_hand(self, inputs: Inputs, *, budget: Budget | None = None) -> Assembly | None:
         """Return what `assemble` would, if it is kept and the files are near; costs a stat for each.
@@ -241,7 +267,9 @@ class Assembler:
         texts = [section.text for section in sections]
         if texts:
             draft.messages.append(Message(spec.role, tuple(texts) if len(texts) > 1 else texts[0]))
-            draft.rows.extend(self._row(section) for section in sections)
+            for section in sections:
+                self.ground.counts.count_once(section.text)
+                draft.rows.append(self._row(section))
 
     def _volatile(self, spec: MessageSpec, inputs: Inputs) -> Iterator[Section]:
         template = parse_template(self.ground.agent.system_prompt_template)

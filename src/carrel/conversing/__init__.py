@@ -137,11 +137,20 @@ class Conversations:
         )
 
     def record(
-        self, session: str, messages: Sequence[Sayable], usage: Spend | None, scope: str, source: str
+        self,
+        session: str,
+        messages: Sequence[Sayable],
+        *,
+        usage: Spend | None,
+        model: str,
+        scope: str,
+        source: str,
     ) -> Recording:
         """Write messages down for good, and tell who wants to know of a turn that they end."""
         listener = parse_scope(scope)
-        recording = self.scribe.record(session, messages, spend=usage, scope=listener, source=source)
+        recording = self.scribe.record(
+            session, messages, spend=usage, model=model, scope=listener, source=source
+        )
         if not recording.is_ended or not self._callbacks.listens("after_turn"):
             return recording
         ended = parts.ended_turn(self.sessions, self._shelf.agent.id, session, listener)

@@ -24,6 +24,7 @@ _HEADER_BYTES = 64 * 1024
 _HEADER_SECONDS = 10.0
 _IDLE_SECONDS = 15
 _DRAIN_SECONDS = 20
+_SILENT_SECONDS = 60  # a worker that only begins slowly, on a busy machine, is not begun again
 _CONNECTIONS = 2_000
 _MOST_HEAPS = -8  # M_ARENA_MAX of malloc.h
 
@@ -131,6 +132,7 @@ def _config(app: Interface | Callable[[], Interface], options: Options, **more: 
         limit_concurrency=_CONNECTIONS,
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_DRAIN_SECONDS,
+        timeout_worker_healthcheck=_SILENT_SECONDS,
         h11_max_incomplete_event_size=_HEADER_BYTES,
         **more,
     )

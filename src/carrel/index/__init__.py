@@ -74,7 +74,7 @@ class Query(Struct, frozen=True, kw_only=True):
     `least` is a score from 0 to 1 below which nothing is wanted. `boosts` are weights by tier, and `by_ranks`
     fuses lists by rank instead of score. `today` makes newer hits count a little more, and `diverse` those
     unlike the ones above. `case` and `lines` are for the modes literal and regex. Facets cost time with every
-    match and are counted only when asked for.
+    match and are counted only when asked for; the `ranges` of hits are found for all but those who show none.
     """
 
     text: str
@@ -89,6 +89,7 @@ class Query(Struct, frozen=True, kw_only=True):
     case: bool = False
     lines: int = 0
     facets: bool = False
+    ranges: bool = True
 
 
 class Pointer(Struct, frozen=True):

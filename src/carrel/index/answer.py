@@ -230,12 +230,16 @@ class Answer:
         return tuple(hits[: self._limit])
 
     def _hit(self, fused: Fused, stored: Stored) -> Hit:
-        text, languages = stored.chunk.text, list(self._plan.words) or [PLAIN]
+        ranges = self._ranges(stored.chunk.text) if self._query.ranges else ()
+        return Hit(id=stored.id, chunk=stored.chunk, score=fused.score, ranges=ranges, fused=fused)
+
+    def _ranges(self, text: str) -> tuple[tuple[int, int], ...]:
+        languages = list(self._plan.words) or [PLAIN]
         likely = languages if len(languages) <= _SHOWN_LANGUAGES else [tell_language(fold(text))]
         ranges = find_words(text, self._wanted, likely)
         if not ranges and likely != languages:  # what it stands among may have told another language
             ranges = find_words(text, self._wanted, languages)
-        return Hit(id=stored.id, chunk=stored.chunk, score=fused.score, ranges=ranges, fused=fused)
+        return ranges
 
     @cached_property
     def _wanted(self) -> frozenset[str]:

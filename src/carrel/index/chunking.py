@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,13 +17,16 @@ from carrel.index.chunk import Chunk
 from carrel.index.source import Place, Turn
 from carrel.markdown.frontmatter import parse
 from carrel.markdown.lines import closed_fences, closes
-from carrel.markdown.outline import outline
+from carrel.markdown.outline import Section, outline
 
 FULL = 800
 """Characters from which on a chunk takes in no more."""
 
 LONGEST = 1_600
 """Characters that a chunk may have; a paragraph with more is parted."""
+
+MOST_SECTIONS = 2_000
+"""Sections of one document that have chunks of their own; where there are more, neighbours share them."""
 
 _ITEMISED = frozenset(("journal", "profile", "graph"))
 """Tiers whose bullets are statements of their own."""
@@ -115,12 +119,24 @@ def _day(path: str) -> str:
 def _sections(text: str, last: int) -> list[tuple[tuple[str, ...], int, int]]:
     """Return the sections of a Markdown text: the headings that lead there, and the first and last line."""
     found = [section for section in outline(text) if section.level]
+    if len(found) > MOST_SECTIONS:
+        found = list(_apart(found, text))
     begins = [section.line for section in found]
     if not begins:
         return [((), 1, last)]
     before: list[tuple[tuple[str, ...], int, int]] = [((), 1, begins[0] - 1)] if begins[0] > 1 else []
     ends = [line - 1 for line in begins[1:]] + [last]
     return before + [(section.path, section.line, end) for section, end in zip(found, ends, strict=True)]
+
+
+def _apart(found: Iterable[Section], text: str) -> Iterator[Section]:
+    """Yield the sections that begin a chunk's length behind the one before: nobody wrote so many by hand."""
+    ends = list(accumulate(len(line) + 1 for line in text.split("\n")))
+    free = 0
+    for section in found:
+        if (begin := ends[section.line - 1]) >= free:
+            yield section
+            free = begin + FULL
 
 
 def _blocks(

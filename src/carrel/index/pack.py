@@ -72,6 +72,9 @@ def pack(
     return packing.done()
 
 
+_Source = tuple[str, str]
+
+
 class _Piece(Struct, frozen=True):
     """A hit that was taken, with its rank."""
 
@@ -86,7 +89,7 @@ class _Packing:
         self._count = count
         self._room = budget
         self._limit = limit
-        self._passages: list[Passage] = []
+        self._passages: dict[_Source, list[Passage]] = {}
         self._pieces: dict[int, _Piece] = {}
         self._said: dict[str, int] = {}
         self._left_out: list[LeftOut] = []
@@ -109,7 +112,8 @@ class _Packing:
 
     def done(self) -> Packed:
         """Return what was packed."""
-        passages = tuple(sorted(self._passages, key=lambda passage: passage.ranks[0]))
+        found = (passage for passages in self._passages.values() for passage in passages)
+        passages = tuple(sorted(found, key=lambda passage: passage.ranks[0]))
         tokens = sum(passage.tokens for passage in passages)
         return Packed(passages=passages, tokens=tokens, left_out=tuple(self._left_out))
 
@@ -123,18 +127,16 @@ class _Packing:
         return next(
             (
                 each
-                for each in self._passages
-                if (each.path, each.session) == (chunk.path, chunk.session)
-                and each.line <= chunk.line
-                and chunk.end_line <= each.end_line
-                and said in _normal(each.text)
+                for each in self._passages.get(_source(hit), ())
+                if each.line <= chunk.line and chunk.end_line <= each.end_line and said in _normal(each.text)
             ),
             None,
         )
 
     def _fit(self, piece: _Piece) -> bool:
         """Add a piece, to the passages next to it if there are any; tell whether there is room."""
-        near = [each for each in self._passages if self._touches(each, piece.hit)]
+        others = self._passages.get(_source(piece.hit), ())
+        near = [each for each in others if self._touches(each, piece.hit)]
         ranks = [rank for passage in near for rank in passage.ranks]
         passage = self._passage([piece, *(self._pieces[rank] for rank in ranks)])
         more = passage.tokens - sum(each.tokens for each in near)
@@ -142,7 +144,7 @@ class _Packing:
             return False
         self._room -= more
         self._pieces[piece.rank] = piece
-        self._passages = [*(each for each in self._passages if each not in near), passage]
+        self._passages[_source(piece.hit)] = [*(each for each in others if each not in near), passage]
         return True
 
     def _touches(self, passage: Passage, hit: Hit) -> bool:
@@ -167,6 +169,11 @@ class _Packing:
             date=best.chunk.date,
             session=best.chunk.session,
         )
+
+
+def _source(hit: Hit) -> _Source:
+    """Return where a hit is from: only what stands in one document or session can touch."""
+    return hit.chunk.path, hit.chunk.session
 
 
 def _said(chunk: Chunk) -> str:
@@ -196,7 +203,7 @@ def _are_near(one: Hit, other: Hit) -> bool:
     In one section of a document an empty line may be between them. In a session it would be a turn.
     """
     first, second = sorted((one.chunk, other.chunk), key=lambda chunk: (chunk.line, chunk.end_line))
-    is_same = (first.path, first.session, first.tier) == (second.path, second.session, second.tier)
+    is_same = _source(one) == _source(other) and first.tier == second.tier
     is_one_section = not first.session and first.headings == second.headings
     return is_same and second.line - first.end_line <= (2 if is_one_section else 1)
 

@@ -71,9 +71,11 @@ class _Taking:
             known = self._known.get(place.path)
             if known is None:
                 self.pending += [] if place.enough == 0 else [place]
-            elif not _is_same(place, known):
+            elif place.stamp and place.stamp == known.stamp:
+                continue
+            elif not _has_enough(place, known):
                 self.pending.append(place)
-            elif place.stamp and known.turns == place.turns and known.stamp != place.stamp:
+            elif place.stamp and known.turns == place.turns:
                 self._settled.append((known, place.stamp))
 
     def take_some(self) -> None:
@@ -204,9 +206,8 @@ def _common(lines: Sequence[Line], digests: Sequence[bytes]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0].digest == pair[1], pairs))
 
 
-def _is_same(place: Place, known: Known) -> bool:
-    if place.stamp and known.stamp == place.stamp:
-        return True
+def _has_enough(place: Place, known: Known) -> bool:
+    """Tell whether what is known of a session is enough for now, and still what it was."""
     if place.turns is None:
         return False
     enough = place.turns if place.enough is None else place.enough

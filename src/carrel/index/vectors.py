@@ -129,6 +129,7 @@ class Vectors:
             if view.live:
                 _check(matrix, view.dimensions)
             self._file.add(view, make_records(numbers, matrix))
+        self._file.view()  # who wrote has time to look at it, who searches next has not
 
     def drop(self, ids: Collection[int] | NDArray[np.int64]) -> None:
         """Forget the vectors of these ids; one that is not there is no error."""

@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
@@ -27,6 +27,7 @@ class _Connection(Protocol):
     @property
     def in_transaction(self) -> bool: ...
     def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Iterable[tuple[Any, ...]]: ...
+    def executemany(self, sql: str, values: Iterable[Sequence[Any]], /) -> Iterable[tuple[Any, ...]]: ...
     def set_busy_timeout(self, milliseconds: int, /) -> None: ...
     def config(self, operation: int, value: int, /) -> int: ...
     def close(self) -> None: ...
@@ -74,12 +75,19 @@ class Database:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run one statement and return all its rows."""
+        return self._run(lambda connection: connection.execute(sql, values))
+
+    def each(self, sql: str, every: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+        """Run one statement with each of these values, and return all rows."""
+        return self._run(lambda connection: connection.executemany(sql, every))
+
+    def _run(self, statement: Callable[[_Connection], Iterable[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
         self._refuse_fork()
         with self._lock:
             try:
                 if self._depth and not self._connection.in_transaction:  # it must not go on by halves
                     raise self._failed("what was begun had to be undone")
-                return list(self._connection.execute(sql, values))
+                return list(statement(self._connection))
             except _DAMAGE as error:
                 if self._is_cache:
                     self._connection.close()
@@ -217,11 +225,11 @@ def find_link(inside: Path, path: Path) -> str | None:
     What is missing is no obstacle: whoever makes it makes a directory or a file.
     """
     names = path.relative_to(inside).parts
-    place = inside
+    place = os.fspath(inside)
     for number, name in enumerate(names, 1):
-        place = place / name
+        place = f"{place}/{name}"
         try:
-            mode = place.lstat().st_mode
+            mode = os.lstat(place).st_mode
         except FileNotFoundError:
             return None
         if not (stat.S_ISREG(mode) if number == len(names) else stat.S_ISDIR(mode)):

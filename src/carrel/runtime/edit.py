@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from carrel.errors import CarrelError, Refused, UsageError
+from carrel.errors import CarrelError, Refused, Unavailable, UsageError
 from carrel.files import READ_LIMIT, Content, FileStore, Stale, show
 from carrel.files.disk import Disk, typed_failures
 from carrel.files.durable import HASH_LIMIT
@@ -122,7 +122,7 @@ def put(
     large on either side is written without being kept.
     """
     path = changeable(path)
-    found = _found(files, path, view)
+    found = _found(files, path, view, HASH_LIMIT)  # what has grown beyond all use can be made smaller
     now = found.digest if found else None
     if expect is None:
         expect = now or ABSENT
@@ -149,17 +149,26 @@ def move(files: FileStore, source: str, target: str, *, view: View = BARE) -> Mo
     content = _content(files, source, view)
     if content.target != source:
         raise IsLink(source, content.target)
-    _found(files, target, view)
-    files.write(target, content.data, expect=None)
+    is_free = _found(files, target, view) is None
+    try:
+        files.write(target, content.data, expect=None)
+    except Unavailable:
+        if is_free:  # and it may have its name all the same
+            _take_back(files, source, target, content.digest)
+        raise
     try:
         files.remove(source, expect=content.digest)
     except CarrelError:
-        # A removal may fail after the name has gone: then the copy is all there is.
-        with suppress(CarrelError):
-            if files.read(source) is not None:
-                files.remove(target, expect=content.digest)
+        _take_back(files, source, target, content.digest)
         raise
     return Moved(path=source, target=target, digest=content.digest)
+
+
+def _take_back(files: FileStore, source: str, copy: str, digest: str) -> None:
+    """Remove the copy, unless it is all there is: a removal may fail after the name has gone."""
+    with suppress(CarrelError):
+        if files.read(source) is not None:
+            files.remove(copy, expect=digest)
 
 
 def discard(

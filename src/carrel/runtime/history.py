@@ -6,6 +6,7 @@ from carrel.runtime.large import clip_old
 from carrel.sessions.message import Message
 from carrel.sessions.placed import Placed
 from carrel.sessions.store import Sessions
+from carrel.sessions.transcript import Compaction
 from carrel.workspace.scope import Scope
 
 SUMMARY = "Summary of the conversation so far:"
@@ -23,9 +24,17 @@ def history_of(
 
     The new message may be recorded already, as it should be before a call: then it is not shown twice.
     """
-    compaction, placed = sessions.seen(session, scope=scope)
+    seen = sessions.seen(session, scope=scope)
+    return history_from(seen, sessions.screened(message) if message else None)
+
+
+def history_from(
+    seen: tuple[Compaction | None, Sequence[Placed]], message: str | None
+) -> tuple[tuple[Message, ...], int]:
+    """Return the same of what was seen of a session, by the message as a transcript keeps it."""
+    compaction, placed = seen
     messages = [each.entry.to_message() for each in placed]
-    if message and (at := _question(placed, sessions.screened(message))) is not None:
+    if message and (at := _question(placed, message)) is not None:
         messages.pop(at)
     clipped = clip_old(messages)
     if compaction is None:

@@ -1,6 +1,6 @@
 """All that can be searched in a workspace, as the index is told of it: its files, and what was said."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from time import time_ns
 
@@ -11,6 +11,7 @@ from carrel.files import SETTLED_NS, Entry, FileStore, Unreadable, walk
 from carrel.index.source import TEXT_LIMIT, Lack, Place, Text, Turn
 from carrel.markdown.lines import body_start
 from carrel.runtime.view import View, is_private
+from carrel.runtime.walked import Walked, as_known
 from carrel.sessions.store import Sessions
 from carrel.sessions.transcript import Entry as Said
 from carrel.workspace.layout import Layout
@@ -30,7 +31,8 @@ class Library(Struct, frozen=True, kw_only=True):
 
     `ignored` says which paths are kept out, `names` what each agent is called where it speaks, and `enough`
     how many turns of a log are enough for now. Equal `rules` tell the same of a file that is the same. What
-    agents learnt elsewhere lies in `namespaces`, of which `learnt` says whose each file is.
+    agents learnt elsewhere lies in `namespaces`, of which `learnt` says whose each file is. What was `walked`
+    before is not walked again while it stays as it is, where the files are near.
     """
 
     files: FileStore
@@ -44,6 +46,7 @@ class Library(Struct, frozen=True, kw_only=True):
     enough: Mapping[str, int] = {}
     namespaces: FileStore | None = None
     learnt: Mapping[str, str] = {}
+    walked: Walked | None = None
 
     def places(
         self, only: Collection[str] | None = None, stamps: Mapping[str, str] | None = None
@@ -52,7 +55,7 @@ class Library(Struct, frozen=True, kw_only=True):
 
         A file that is as `stamps` say is not looked at: with many files, their rules cost more than the disk.
         """
-        yield from self._files(only, stamps or {})
+        yield from self._told(only, stamps or {})
         yield from self._learnt(only)
         taken: set[str] = set()  # a log that does not say whose it is belongs to the first who has its folder
         for sessions in self.sessions:
@@ -103,16 +106,28 @@ class Library(Struct, frozen=True, kw_only=True):
         learnt = {place.path for place in self._learnt(paths)} if scope is Scope.MAIN else set[str]()
         return learnt | {entry.path for entry in self._entries(paths) if self._is_seen(entry, scope)}
 
-    def _files(self, only: Collection[str] | None, stamps: Mapping[str, str]) -> Iterator[Place]:
-        own = tuple(f"{sessions.places.folder}/" for sessions in self.sessions)
-        settled, rules = time_ns() - SETTLED_NS, f"{self.rules}:"
-        for entry in self._entries(only):
+    def _told(self, only: Collection[str] | None, stamps: Mapping[str, str]) -> Iterable[Place]:
+        """Return the files: some, or all, as the last walk told them or by another one."""
+        if only is not None:
+            return self._files(self._entries(only), stamps)
+        if self.walked and (places := self.walked.again(self.files, self.rules, stamps)) is not None:
+            return places
+        began_ns, folders = time_ns(), [""]
+        entries = walk(self.files, skip=lambda entry: self._is_passed_over(entry, folders))
+        places = tuple(self._files(entries, stamps))
+        if self.walked:
+            self.walked.keep(self.files, self.rules, folders, places, began_ns)
+        return places
+
+    def _files(self, entries: Iterable[Entry], stamps: Mapping[str, str]) -> Iterator[Place]:
+        own, settled, rules = self._own, time_ns() - SETTLED_NS, f"{self.rules}:"
+        for entry in entries:
             if entry.path.startswith(own):  # they are searched as what was said
                 continue
             stamp = _stamp_of(entry, settled, rules)
             is_alone = entry.links == 1 and entry.target == entry.path  # what has other names is looked at
             if is_alone and stamp and stamps.get(entry.path) == stamp:
-                yield Place(path=entry.path, tier="", stamp=stamp)
+                yield as_known(entry.path, stamp)
             elif not self.ignored(entry.path):
                 yield self._place(entry, stamp)
 
@@ -146,17 +161,28 @@ class Library(Struct, frozen=True, kw_only=True):
             lack=_lack_of(entry),
         )
 
-    def _entries(self, only: Collection[str] | None) -> Iterator[Entry]:
-        """Yield the entries below folders that are not ignored, or those of some paths."""
-        if only is None:
-            yield from walk(
-                self.files, skip=lambda entry: entry.kind == "directory" and self.ignored(f"{entry.path}/")
-            )
-            return
+    def _entries(self, only: Collection[str]) -> Iterator[Entry]:
+        """Yield the entries of some paths."""
         for folder in sorted({path.rpartition("/")[0] for path in only}):
             with suppress(Unreadable):
                 found = self.files.list(folder)
                 yield from (entry for entry in found if entry.path in only and entry.kind != "directory")
+
+    def _is_passed_over(self, entry: Entry, folders: list[str]) -> bool:
+        """Tell whether a folder is not walked: what is in it is ignored, or searched as what was said.
+
+        Those that are walked are noted.
+        """
+        if entry.kind != "directory":
+            return False
+        is_passed_over = f"{entry.target}/".startswith(self._own) or self.ignored(f"{entry.path}/")
+        folders += [] if is_passed_over else [entry.path]
+        return is_passed_over
+
+    @property
+    def _own(self) -> tuple[str, ...]:
+        """The folders of sessions, whatever other names lead there."""
+        return tuple(f"{sessions.places.folder}/" for sessions in self.sessions)
 
     def _sessions(
         self, sessions: Sessions, only: Collection[str] | None, stamps: Mapping[str, str]
@@ -197,7 +223,7 @@ class Library(Struct, frozen=True, kw_only=True):
         return privacy is not None and privacy.covers(entry.path, entry.target, entry.identity, entry.links)
 
     def _is_seen(self, entry: Entry, scope: Scope) -> bool:
-        if any(entry.path.startswith(f"{sessions.places.folder}/") for sessions in self.sessions):
+        if entry.path.startswith(self._own):
             return True  # each turn says by itself who may see it
         if self.ignored(entry.path):
             return False

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 from msgspec import Struct
 
-from carrel.context.assemble import Assembly
+from carrel.context.assemble import Standing
 from carrel.context.inputs import Recalled
 from carrel.index import Found, Hit
 from carrel.index.pack import pack
@@ -29,21 +29,20 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 def known_from(
-    now: Assembly, session: str | None, messages: Collection[str], *, sent: Assembly | None = None
+    now: Standing, session: str | None, messages: Collection[str], *, sent: Standing | None = None
 ) -> Known:
     """Return what a call has without recall; what was cut, or came after a freeze, is not in it.
 
     `now` is the call by what the files say, `sent` the one with what its session froze.
     """
     sent = now if sent is None else sent
-    current = {(row.name, row.sha256) for row in now.report.sections}
-    rows = [row for row in sent.report.sections if row.sha256]
+    current = {(row.name, row.sha256) for row in now.rows}
+    rows = [row for row in sent.rows if row.sha256]
     whole = (row.name for row in rows if row.state == "included" and (row.name, row.sha256) in current)
-    texts = (message.content for message in sent.messages if message.role == "system")
     return Known(
         paths=frozenset(whole),
         parts=frozenset(row.name for row in rows),
-        text="\n".join(text for text in texts if isinstance(text, str)),
+        text="\n".join(sent.texts),
         session=session or "",
         messages=frozenset(messages),
     )

@@ -6,26 +6,14 @@ from threading import RLock
 
 from msgspec.structs import replace
 
-from carrel.files import FileStore, Part, Stale, Unreadable
+from carrel.files import FileStore, Part, Stale
 from carrel.files.durable import HASH_LIMIT
 from carrel.sessions.known import Known
 from carrel.sessions.offsets import Offset, Offsets
 from carrel.sessions.placed import CHUNK, Added, NewerLog, Placed, digest, encoded, runs
-from carrel.sessions.transcript import (
-    LINE_LIMIT,
-    Compaction,
-    Entry,
-    Foreign,
-    Header,
-    Line,
-    decode,
-    encode,
-)
+from carrel.sessions.stretch import Reading, Stretch
+from carrel.sessions.transcript import Compaction, Entry, Foreign, Header, Line, decode, encode
 
-HOLES_LIMIT = 4 * LINE_LIMIT
-"""How many bytes that are no line are passed over, at most: a hole of any size costs nothing to make."""
-
-_KEPT_END = 1024 * 1024
 _ENDING = 512
 _ATTEMPTS = 50
 _PENDING = 256
@@ -219,7 +207,7 @@ class Log:
     @property
     def version(self) -> int:
         """The version of what is kept of it, another when it was not what had been read; 0 where none is."""
-        return self._version
+        return 0 if self._is_anew else self._version
 
     def flush(self) -> None:
         """Keep what is known for the next process; what cannot be kept stays with this one."""
@@ -292,45 +280,29 @@ class Log:
         return before is not None and before.data == self._ending
 
     def _take_in(self, part: Part | None) -> None:
-        """Read whole lines up to the end; what follows the last newline waits for it.
-
-        Of a line that is longer than any message, only the end is looked at: a hole in a file may be huge,
-        and a whole entry stand behind it.
-        """
-        held, dropped, passed, last = b"", 0, 0, part
-        while part is not None and part.data:
-            held += part.data
-            if dropped and b"\n" in part.data:
-                end = held.index(b"\n") + 1
-                self._take_end(dropped, held[:end])
-                held, dropped = held[end:], 0
-            cut = held.rfind(b"\n") + 1
-            if cut:
-                self._take_lines(held[:cut])
-                held = held[cut:]
-            elif len(held) > LINE_LIMIT:
-                passed += len(held) - _KEPT_END
-                dropped, held = dropped + len(held) - _KEPT_END, held[-_KEPT_END:]
-                if passed > HOLES_LIMIT:
-                    raise Unreadable(self.path, "too_large")
-            read = self._known.size + dropped + len(held)
-            last = part
-            part = self._files.part(self.path, read, CHUNK) if read < part.size else None
-        if held and not dropped and not decode(held).is_damaged and decode(held).lines:
+        """Read whole lines up to the end; what follows the last newline waits for it."""
+        reading = Reading(self._files, self.path, part, self._known.size)
+        for stretch in reading.stretches():
+            if stretch.is_damaged:
+                self._take_pieces(stretch)
+            else:
+                self._take_lines(stretch.pieces[0][1])
+        held = reading.held
+        if held and not reading.passed and (found := decode(held)).lines and not found.is_damaged:
             self._take_lines(held + b"\n", size=len(held))  # it lacks its newline, and nothing else
             held = b""
-        self.unfinished = dropped + len(held)
-        if last is not None:
+        self.unfinished = reading.passed + len(held)
+        if last := reading.last:
             self._known = replace(self._known, identity=last.identity, modified_ns=last.modified_ns)
 
-    def _take_end(self, dropped: int, end: bytes) -> None:
-        """Take in the end of a line whose beginning was too long to hold."""
-        start = self._known.size + dropped
+    def _take_pieces(self, stretch: Stretch) -> None:
+        """Take in what is whole in a line that was too long to hold, or has a hole in it."""
         self._known = replace(self._known, damaged=self._known.damaged + 1)
-        for offset, size, line in decode(end, is_damaged=True).lines:
-            self._take(start + offset, size, line)
-        self._ending = b""
-        self._advance(start + len(end), end)
+        for start, data in stretch.pieces:
+            for offset, size, line in decode(data, is_damaged=True).lines:
+                self._take(start + offset, size, line)
+        self._ending = bytes(_ENDING)
+        self._advance(stretch.end, stretch.pieces[-1][1])
 
     def _take_lines(self, data: bytes, *, size: int | None = None) -> None:
         start = self._known.size

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from threading import Lock
 from time import monotonic
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,12 +26,14 @@ from carrel.sessions.offsets import Offsets
 from carrel.sessions.placed import NewerLog, Placed
 from carrel.sessions.places import SessionPlaces
 from carrel.sessions.rewriting import Rewrite, rewrite_file
-from carrel.sessions.transcript import Compaction, Entry, Header, Line, Summary, Title
+from carrel.sessions.transcript import Compaction, Content, Entry, Header, Line, Summary, Title
 from carrel.sessions.turn import Sayable, said, stamp
 from carrel.workspace.scope import Scope
 
 _OPEN_LOGS = 64
 _CATALOG_SECONDS = 30
+
+Words = TypeVar("Words", str, Content)
 
 
 class UnknownSession(NotFound):
@@ -106,9 +109,9 @@ class Sessions:
             for entry, at in zip(entries, added, strict=True)
         ]
 
-    def screened(self, text: str) -> str:
-        """Return a text as a transcript keeps it: without secrets."""
-        return self._screen(text)[0]
+    def screened(self, content: Words) -> Words:
+        """Return a text, or parts, as a transcript keeps them: without secrets."""
+        return self._screen(content)[0]
 
     def describe(self, session: str, *, title: str | None = None, summary: str | None = None) -> None:
         """Give a session a title or a summary; both are lines of its log."""
@@ -166,8 +169,7 @@ class Sessions:
 
     def page(self, session: str, *, first: int = 1, limit: int = 50) -> Page:
         """Return the entries from a number on; a negative number counts from the end."""
-        log = self._existing(session)
-        known = log.look()
+        log, known = self._looked_at(session)
         begin = first if first > 0 else max(1, known.entries + 1 + first)
         entries = tuple(log.entries(begin, begin + limit - 1)) if limit > 0 else ()
         return Page(
@@ -180,21 +182,19 @@ class Sessions:
 
     def entries(self, session: str, first: int = 1) -> Iterator[Placed]:
         """Yield a session's entries from a number on."""
-        log = self._existing(session)
-        return log.entries(first, log.look().entries)
+        log, known = self._looked_at(session)
+        return log.entries(first, known.entries)
 
     def measure(self, session: str) -> tuple[int, str]:
         """Return how many entries a session has, and a mark that stays while those seen are the same."""
-        log = self._existing(session)
-        known = log.look()
-        _flush(log)
+        log, known = self._looked_at(session)
+        if not log.version:  # which it gets when it is kept
+            _flush(log)
         return known.entries, f"{known.identity}:{log.version}"
 
     def number_of(self, session: str, message_id: str) -> int | None:
         """Return the number of the entry with this id."""
-        log = self._existing(session)
-        log.look()
-        return log.number_of(message_id)
+        return self._existing(session).number_of(message_id)
 
     def seen(self, session: str, *, scope: Scope) -> tuple[Compaction | None, tuple[Placed, ...]]:
         """Return what a model sees of a session: the last summary, and the entries after it.
@@ -317,10 +317,15 @@ class Sessions:
         return log
 
     def _existing(self, session: str) -> Log:
+        return self._looked_at(session)[0]
+
+    def _looked_at(self, session: str) -> tuple[Log, Known]:
+        """Return the log of a session that exists, and what is known of it now."""
         log = self._log(session)
-        if (not log.look().size and not self.exists(session)) or self._is_others(log.look()):
+        known = log.look()
+        if (not known.size and not self.exists(session)) or self._is_others(known):
             raise UnknownSession(session)
-        return log
+        return log, known
 
     def _writable(self, session: str) -> Log:
         log = self._log(session)

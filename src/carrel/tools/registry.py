@@ -6,7 +6,6 @@ what is accepted from it cannot differ.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from copy import deepcopy
 from functools import cache
 from typing import Any, cast
 
@@ -93,7 +92,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     @property
     def spec(self) -> ToolSpec:
         """What a model is told of it."""
-        schema = deepcopy(schema_of(self.parameters))  # a provider's client may change what it is given
+        schema = json.decode(_written(self.parameters))  # a provider's client may change what it is given
         return ToolSpec(name=self.name, description=self.description, parameters=schema, writes=self.writes)
 
     def call(self, arguments: Mapping[str, Any] | str) -> Any:
@@ -204,6 +203,12 @@ def schema_of(parameters: type[Struct]) -> Schema:
         "required": schema.get("required", []),
         "additionalProperties": False,
     }
+
+
+@cache
+def _written(parameters: type[Struct]) -> bytes:
+    """Return that schema as JSON, of which a copy is made sooner than of the object."""
+    return json.encode(schema_of(parameters))
 
 
 def _plain(schema: Any, components: Mapping[str, Any], above: tuple[str, ...] = ()) -> Any:

@@ -64,6 +64,14 @@ class TokenCounts:
         self._counts[key] = known
         return known
 
+    def count_once(self, text: str) -> int:
+        """Return the tokens of a text that is made for one call: to look it up would take as long."""
+        key = _digest(text)
+        known = self._counts.get(key)
+        if known is None:
+            known = self._counts[key] = len(self.tokenizer.encode(text))
+        return known
+
     def place(self, text: str, rule: str) -> Place | None:
         """Return where this text was cut by this rule before."""
         key = (_digest(text), f"{self.tokenizer.name} {rule}")

@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from carrel.context.budget import Budget, fit
+from carrel.context.budget import BadBudget, Budget, fit, split
 from carrel.context.section import Section
 
 
@@ -143,3 +143,94 @@ def test_truncating_goes_on_after_a_section_that_only_its_own_limit_cut():
         ("a", "truncated", "limit", 8),
         ("b", "included", "", 2),
     ]
+
+
+@pytest.mark.parametrize(
+    ("total", "shares"),
+    [
+        (-3, (0, 0)),
+        (0, (0, 0)),
+        (1, (1, 0)),
+        (2, (1, 1)),
+        (3, (2, 1)),
+        (4, (3, 1)),
+        (5, (3, 2)),
+        (7, (5, 2)),
+        (10, (6, 4)),
+        (8_000, (4_800, 3_200)),
+    ],
+)
+def test_memory_is_shared_60_to_40_and_from_two_on_neither_gets_nothing(total, shares):
+    assert split(total) == shares
+
+
+@pytest.mark.parametrize("name", ["file", "total", "memory"])
+@pytest.mark.parametrize("value", [-1, 1.5, "8", True])
+def test_a_limit_that_is_no_whole_number_is_refused_by_its_name(name, value):
+    with pytest.raises(BadBudget, match=f"{name}="):
+        Budget(**{name: value})
+    assert getattr(Budget(**{name: 0}), name) == 0
+
+
+def test_a_share_of_memory_is_the_limit_of_its_section_whatever_a_file_may_have():
+    sections = [section("a", 9, share=1), section("b", 9, share=2), section("c", 9)]
+    fitted = fit(sections, Budget(file=8, total=None, memory=10), "exclude", shorten)
+    assert [(s.limit, s.size, s.reason) for s in fitted] == [
+        (6, 6, "limit"),
+        (4, 4, "limit"),
+        (8, 8, "limit"),
+    ]
+    fitted = fit(sections, Budget(file=8, memory=None), "exclude", shorten)
+    assert [s.limit for s in fitted] == [8, 8, 8]
+
+
+def test_the_rest_is_what_the_counted_sections_leave():
+    sections = [
+        section("a", 4),
+        section("b", 50, rest=True),
+        section("c", 5),
+        section("d", 9, counted=False),
+        section("e", 7).out("unreadable", "not_utf8"),
+    ]
+    assert outcome(sections, total=20, overflow="rest") == [
+        ("a", "included", "", 4),
+        ("b", "truncated", "total", 11),
+        ("c", "included", "", 5),
+        ("d", "included", "", 9),
+        ("e", "unreadable", "not_utf8", 0),
+    ]
+    fitted = fit(sections, Budget(file=2, total=20), "rest", shorten)
+    assert [s.limit for s in fitted] == [2, 11, 2, 2, 2]
+
+
+def test_the_rest_is_whole_where_it_fits_and_out_where_nothing_is_left():
+    sections = [section("a", 4), section("b", 6, rest=True)]
+    assert outcome(sections, total=10, overflow="rest")[1] == ("b", "included", "", 6)
+    assert outcome(sections, total=9, overflow="rest")[1] == ("b", "truncated", "total", 5)
+    assert outcome(sections, total=3, overflow="rest")[1] == ("b", "excluded", "no_room", 0)
+    assert outcome(sections, total=None, overflow="rest")[1] == ("b", "included", "", 6)
+    empty = [section("a", 4), section("b", 0, rest=True)]
+    assert outcome(empty, total=3, overflow="rest")[1] == ("b", "excluded", "no_room", 0)
+
+
+def test_a_section_that_is_kept_is_what_the_model_will_read():
+    made = section("a", 4)
+    assert made.kept
+    assert replace(made, state="truncated").kept
+    out = made.out("hidden", "scope")
+    assert not out.kept
+    assert (out.text, out.size, out.state, out.reason) == ("", 0, "hidden", "scope")
+
+
+def test_excluding_counts_a_section_that_was_cut_by_what_is_left_of_it():
+    sections = [section("a", 90), section("b", 5), section("c", 1)]
+    assert [row[1:] for row in outcome(sections, file=5, total=10)] == [
+        ("truncated", "limit", 5),
+        ("included", "", 5),
+        ("excluded", "total", 0),
+    ]
+
+
+def test_a_pinned_section_that_is_not_counted_takes_no_room():
+    sections = [section("a", 8, pinned=True, counted=False), section("b", 10)]
+    assert outcome(sections, total=10)[1] == ("b", "included", "", 10)

@@ -238,3 +238,77 @@ def test_cuts_for_different_tags_are_remembered_apart():
             marker = Marker(pattern="[cut]", tags=tags)
             fresh = cut(text, limit, TOKENS, keep="head", marker=marker, path="a.md")
             assert ruler.cut(text, limit, keep="head", marker=marker, path="a.md") == fresh
+
+
+class Swelling(CharacterRuler):
+    """A kept text is larger than its parts tell, as with tokens that come apart at a cut."""
+
+    def __init__(self, by: int) -> None:
+        self.by = by
+
+    def size(self, text):
+        return len(text) + (self.by if "[cut]" not in text or len(text) > len("\n[cut]") else 0)
+
+
+@pytest.mark.parametrize("keep", ["head", "tail"])
+def test_a_cut_that_turns_out_too_large_is_made_shorter_until_it_fits(keep):
+    done = cut("abcdefghijklmnop", 12, Swelling(2), keep=keep, marker=PLAIN, path="a.md")
+    assert done is not None
+    assert done.text == ("abcd\n[cut]" if keep == "head" else "[cut]\nmnop")
+    assert done.spans == (((0, 4),) if keep == "head" else ((12, 16),))
+    nearly = cut("abcdefghijklmnop", 12, Swelling(1), keep=keep, marker=PLAIN, path="a.md")
+    assert nearly is not None
+    assert nearly.text == ("abcde\n[cut]" if keep == "head" else "[cut]\nlmnop")
+    assert cut("abcdefghijklmnop", 12, Swelling(9), keep=keep, marker=PLAIN, path="a.md") is None
+
+
+@pytest.mark.parametrize("keep", ["head", "tail"])
+def test_without_its_marker_too_a_cut_is_made_shorter_until_it_fits(keep):
+    lacking = Marker(pattern="[cut]", may_lack=True)
+    done = cut("abcdefgh", 5, Swelling(2), keep=keep, marker=lacking, path="a.md")
+    assert done is not None
+    assert (done.text, done.marked) == ("abc" if keep == "head" else "fgh", False)
+    assert done.spans == (((0, 3),) if keep == "head" else ((5, 8),))
+    assert cut("abcdefgh", 5, Swelling(9), keep=keep, marker=lacking, path="a.md") is None
+    least = cut("abcdefgh", 1, CHARACTERS, keep=keep, marker=lacking, path="a.md")
+    assert least is not None
+    assert least.text == ("a" if keep == "head" else "h")
+    assert cut("abcdefgh", 0, Swelling(0), keep=keep, marker=lacking, path="a.md") is None
+
+
+def test_what_would_forge_a_tag_however_short_is_not_kept_without_a_marker():
+    marker = Marker(pattern="[cut]", may_lack=True, tags=("doc",))
+    assert cut("<doc9> and more", 4, CHARACTERS, keep="head", marker=marker, path="a.md") is None
+    assert cut("<doc9> and more", 5, CHARACTERS, keep="head", marker=marker, path="a.md") is not None
+
+
+def test_the_middle_is_cut_where_both_ends_get_something_and_not_below():
+    marker = Marker(pattern="[{left} left]")
+    text = "0123456789" * 5
+    done = cut_middle(text, 20, marker=marker, path="a.md")
+    assert done is not None
+    assert done.text == "0123456\n[41 left]\n89"
+    assert done.spans == ((0, 7), (48, 50))
+    assert cut_middle(text, 19, marker=marker, path="a.md") is None
+
+
+def test_an_end_that_an_entity_takes_up_is_no_end():
+    marker = Marker(pattern="[{left} left]", tags=("document",))
+    assert cut_middle("0123456789" * 4 + "&lt;", 20, marker=marker, path="a.md") is None
+    done = cut_middle("&lt;" * 20, 40, marker=marker, path="a.md")
+    assert done is not None
+    assert done.text == "&lt;" * 5 + "\n[56 left]\n&lt;"
+
+
+def test_a_marker_names_the_file_and_what_was_left_out():
+    marker = Marker(pattern="{name} of {path}: {kept}+{left}={whole}, {limit}")
+    said = marker.text(path="notes/deep/a.md", kept=3, whole=10, limit=2_000)
+    assert said == "a.md of notes/deep/a.md: 3+7=10, 2K"
+    assert marker.text(path="a.md", kept=0, whole=1, limit=1_001).startswith("a.md of a.md: 0+1=1, 1001")
+
+
+def test_where_no_character_fits_beside_the_marker_it_stands_alone():
+    marker = Marker(pattern="[cut]")
+    assert cut_exactly("abcdef", 7, marker=marker, path="a.md").text == "a\n[cut]"
+    alone = cut_exactly("abcdef", 6, marker=marker, path="a.md")
+    assert (alone.text, alone.spans) == ("[cut]", ())

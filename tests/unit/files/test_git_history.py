@@ -95,6 +95,17 @@ def test_a_commit_says_who_changed_what_why_and_in_which_session(desk: Desk) -> 
     assert changed(made) == [NOTEBOOK]
 
 
+@pytest.mark.parametrize(
+    "name", ["--upload-pack=x.md", "-rf", "memory/--format=x.md", "memory/[a].md", "memory/!x.md"]
+)
+def test_a_name_that_git_would_take_for_an_option_or_a_pattern_is_a_name(desk: Desk, name: str) -> None:
+    desk.write("mine\n", "memory/a.md")
+    desk.add("- one", path=name)
+    desk.add("- two", path=name)
+    assert [changed(made) for made in desk.commits()] == [[name], [name]]
+    assert state(desk)[0] == {"memory/a.md": FileStatus.WT_NEW}
+
+
 def test_a_repository_is_made_where_there_is_none(desk: Desk) -> None:
     desk.write("mine\n", "other.md")
     desk.add("- one")

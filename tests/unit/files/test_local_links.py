@@ -253,7 +253,8 @@ def test_a_link_swapped_in_between_look_and_open_never_leads_outside(root: Path)
     outcomes = set[str]()
     deadline = time.monotonic() + 1
     try:
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline or not is_enough(outcomes):
+            assert thread.is_alive()
             outcomes |= {_outcome(files, "d/x.md"), _outcome(files, "f.md")}
             try:
                 files.append("e/log", b"x\n")
@@ -263,10 +264,13 @@ def test_a_link_swapped_in_between_look_and_open_never_leads_outside(root: Path)
         stop.set()
         thread.join()
     assert "SECRET" not in outcomes
-    assert "inside" in outcomes
-    assert outcomes & {"link_outside", "absent"}
     assert [path.name for path in (root.parent / "ws-evil").iterdir()] == ["x.md"]
     assert (root.parent / "ws-evil" / "x.md").read_text() == "SECRET"
+
+
+def is_enough(outcomes: set[str]) -> bool:
+    """Tell whether both were met with: what is inside, and a link away or a moment without a file."""
+    return "inside" in outcomes and bool(outcomes & {"link_outside", "absent", "SECRET"})
 
 
 def _outcome(files: LocalFiles, path: str) -> str:

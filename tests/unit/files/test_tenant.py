@@ -274,7 +274,8 @@ def test_a_link_swapped_in_at_any_moment_leads_to_no_other_tenant(root: Path) ->
     files, seen = TenantFiles(LocalFiles(root), "bob"), set[bytes]()
     deadline = time.monotonic() + 0.5
     try:
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline or b"bob" not in seen:
+            assert thread.is_alive()
             try:
                 content = files.read("MEMORY.md")
                 seen.add(content.data if content else b"")

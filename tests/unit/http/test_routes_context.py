@@ -1,13 +1,13 @@
 """A context over HTTP: what is at hand is answered at once, and says what anything else would."""
 
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.unit.http.served import Place, serving
 
+from carrel.http import routing
 from carrel.http.answers import Encoded
 from carrel.http.routing import Prompt
 
@@ -83,13 +83,15 @@ def test_files_over_the_window_are_trimmed_whether_or_not_they_are_at_hand(place
     assert "files_trimmed" in [warning["code"] for warning in told[0]["report"]["warnings"]]
 
 
-def test_a_disk_that_lets_wait_is_not_waited_for_in_the_loop() -> None:
+def test_a_disk_that_lets_wait_is_not_waited_for_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
+    passed = [0.0]
+    monkeypatch.setattr(routing, "monotonic", lambda: passed[0])
 
     def look(name: str) -> str:
         asked.append(name)
         if name == "slow":
-            time.sleep(0.4)
+            passed[0] += 0.4
         return name
 
     prompt = Prompt(look)

@@ -166,3 +166,12 @@ def test_a_turn_that_says_nothing_has_no_chunk():
     session = Place(path="s.jsonl", tier="session", session="s", turns=1)
     assert chunk_turn(session, Turn(number=1, text=" \n")) == []
     assert chunk_turn(session, Turn(number=1, text="x", private=True))[0].private
+
+
+def test_a_file_of_nothing_but_headings_has_few_chunks_and_loses_no_line():
+    lines = [f"# Heading {number}" for number in range(20_000)]
+    chunks = chunk_document(place("bomb.md"), "\n".join(lines))
+    assert len(chunks) < 1_000
+    assert [line for chunk in chunks for line in chunk.text.split("\n")] == lines
+    few = chunk_document(place("plain.md"), "\n".join(f"{line}\n\nA word.\n" for line in lines[:1_000]))
+    assert [chunk.headings for chunk in few] == [(f"Heading {number}",) for number in range(1_000)]

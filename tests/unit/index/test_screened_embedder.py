@@ -52,3 +52,11 @@ def test_vectors_of_another_policy_have_another_name():
         for personal in ("block", "redact", "allow")
     }
     assert len(names) == 9
+
+
+def test_the_rest_of_a_key_whose_first_line_is_in_another_chunk_is_not_embedded():
+    heard = Heard()
+    line = "XWA4P7c7uRSWGW9zMb3B/ha1tqIcCsv5pI2JTWu4jCRdbz9g0dZBtUggkbtX6hdf"
+    digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+    ScreenedEmbedder(heard, Screen()).embed([f"{line}\n{line}\nThe digest is {digest}."])
+    assert heard.texts == [f"[REDACTED:ENCODED]\n[REDACTED:ENCODED]\nThe digest is {digest}."]

@@ -98,3 +98,10 @@ def test_equal_headings_are_not_taken_for_each_other():
     assert merge(base, append(base, "N#1", "- x"), append(base, "N#3", "- y")) == (
         "## N\n- a\n- x\n## N\n- b\n## N\n- c\n- y\n"
     )
+
+
+def test_of_the_blank_lines_that_both_changed_the_more_are_kept():
+    one = BASE.replace("- a\n\n", "- a\n\n\n")
+    other = BASE.replace("- a\n\n", "- a\n\n\n\n")
+    assert both_ways(one, other) == other
+    assert both_ways(one, append(BASE, "B", "- x")) == append(one, "B", "- x")

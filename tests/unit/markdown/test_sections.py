@@ -419,3 +419,48 @@ def test_a_hostile_text_is_edited_in_a_few_passes(text):
     assert remove_line(text, text[:1_000_000] + "!") is None
     with pytest.raises(SectionNotFound):
         find(text, "x/" * 100_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## A\n\n- one\n\n      ## no heading, but code\n\n## B\n\n- two\n",
+        "## A\n\n- one\n\n        ```\n        code\n        ```\n\n## B\n\n- two\n",
+        "## A\n\n- one\n    - deep\n\n      ```\n      ## in a fence\n      ```\n\n## B\n\n- two\n",
+    ],
+)
+def test_what_stands_deep_inside_of_a_bullet_is_read_line_by_line(text):
+    assert headings(text) == [(2, "A"), (2, "B")]
+    assert read(text, "B").strip() == "- two"
+    assert [part.line for part in sections(text)] == [1, text[: text.index("## B")].count("\n") + 1]
+    assert append(text, "B", "- three") == f"{text}- three\n"
+    assert append(text, "A", "- more").endswith("- more\n\n## B\n\n- two\n")
+
+
+def test_a_heading_may_stand_in_a_bullet_as_far_in_as_the_bullet_reaches():
+    text = "## A\n\n- one\n\n    ## inside\n\n- two\n\n      ## code\n\n## B\n"
+    assert headings(text) == [(2, "A"), (2, "inside"), (2, "B")]
+    deep = "- a\n  - b\n\n       ## deepest\n\n        ## code\n"
+    assert headings(deep) == [(2, "deepest")]
+
+
+def test_the_text_itself_begins_with_its_first_line():
+    part = find(f"---\ntags: a\n---\n{NOTEBOOK}", "")
+    assert (part.line, part.level, part.position, part.path) == (1, 0, 1, ())
+
+
+def test_a_section_that_says_nothing_is_filled():
+    text = "# Memory\n\n## A\n\n## B\n\n- b\n"
+    assert replace(text, "A", "- new") == "# Memory\n\n## A\n\n- new\n\n## B\n\n- b\n"
+    assert replace("## A", "A", "- new") == "## A\n\n- new\n"
+    assert replace(text, "A", "") == text
+
+
+def test_a_heading_that_stays_as_it_is_changes_nothing():
+    assert rename(NOTEBOOK, "People", "People") == NOTEBOOK
+
+
+def test_a_new_section_below_one_of_two_equal_ones_is_refused_with_both_named():
+    with pytest.raises(AmbiguousSection) as caught:
+        append(NOTEBOOK, "Notes/Deep", "- x")
+    assert len(caught.value.addresses) == 2

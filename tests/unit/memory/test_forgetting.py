@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.memory.oblivion import NOTEBOOK, SAID, SAMSUNG, TEA, Oblivion, forgetting_of
 
+from carrel.files import Unreadable
 from carrel.memory.forget.choice import Choice, ForgetWhat, NothingToForget
 from carrel.memory.pen import Author
 from carrel.memory.undo import UndoConflict
@@ -227,3 +228,19 @@ def test_a_file_that_cannot_be_read_is_told_and_keeps_nothing_back(told):
     assert desk.read("MEMORY.md") == ""
     with desk.open() as workspace:
         assert forgetting_of(workspace).finish() == 0
+
+
+def test_what_the_disk_refused_to_give_is_looked_through_the_next_time(told, monkeypatch):
+    desk, samsung, _ = told
+
+    def fail(_, path, *__):
+        raise Unreadable(path, "io_error")
+
+    with desk.open() as workspace:
+        monkeypatch.setattr(workspace.memory.pen, "edit", fail)
+        done = forgetting_of(workspace).forget(Choice(facts=(samsung.id,)))
+    assert {finding.severity for finding in done.findings} == {"error"}
+    assert SAMSUNG in desk.read()
+    with desk.open() as workspace:
+        assert forgetting_of(workspace).finish() == 1
+    assert SAMSUNG not in desk.read()

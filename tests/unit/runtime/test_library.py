@@ -13,6 +13,7 @@ from carrel.files.local import LocalFiles
 from carrel.index import Place, Text
 from carrel.runtime.library import Library
 from carrel.runtime.view import look
+from carrel.runtime.walked import Walked
 from carrel.sessions.intake import keep_secrets
 from carrel.sessions.offsets import Offsets
 from carrel.sessions.places import places_of
@@ -36,6 +37,7 @@ class Room:
         self.layout = load_layout(layout)
         self.files = LocalFiles(root)
         self.lengths = {}
+        self.walked = None
         self.rules = "rules"
         self.names = {agent: agent for agent in agents}
         self.sessions = [
@@ -71,6 +73,7 @@ class Room:
             names=self.names,
             lengths=self.lengths,
             rules=self.rules,
+            walked=self.walked,
         )
 
     def places(self, only=None):
@@ -473,3 +476,43 @@ def test_a_namespace_that_cannot_be_searched_says_why(learnt, data, lack):
     library = learnt(data)
     (place,) = library.places()
     assert (place.lack or library.text(place).lack) == lack
+
+
+class Counted(LocalFiles):
+    """The files of a directory, which count how often a folder of them is listed."""
+
+    def list(self, under=""):
+        self.listed.append(under)
+        return super().list(under)
+
+
+def test_folders_are_listed_again_only_where_something_changed(room):
+    room.put({"AGENTS.md": "Be brief.", "memory/2026-04-20.md": "- It rains.", "notes/a.md": "A walrus."})
+    room.say("s1", user("Hi."))
+    room.files, room.walked = Counted(room.root), Walked()
+    room.files.listed = listed = []
+    time.sleep(SETTLED_NS / 1e9 + 0.2)  # the clock of a disk cannot be put back
+    known = {}
+
+    def told():
+        """What is told to one who knows what was told before, and which folders were listed for it."""
+        listed.clear()
+        places = list(room.library.places(None, known))
+        known.update((place.path, place.stamp) for place in places)
+        return {place.path for place in places if place.tier}, {*listed} - {"agents/kate/sessions"}
+
+    assert told()[0] == {"AGENTS.md", "memory/2026-04-20.md", "notes/a.md", LOG}
+    assert told() == ({LOG}, {"", "agents", "agents/kate", "memory", "notes"})
+    assert told() == ({LOG}, set())
+    (room.root / "notes/a.md").write_text("A walrus")
+    (room.root / "notes/b.md").write_text("Another.")
+    assert told()[0] == {"notes/a.md", "notes/b.md", LOG}
+    assert told()[0] == {"notes/a.md", "notes/b.md", LOG}  # it may change again without its times showing it
+
+
+def test_a_folder_of_sessions_is_not_told_as_files_by_another_name(room):
+    room.put({"AGENTS.md": "Be brief.", "agents/kate/sessions/kept/large.txt": "A walrus."})
+    room.say("s1", user("Hi."))
+    (room.root / "said").symlink_to("agents/kate/sessions")
+    (room.root / "large").symlink_to("agents/kate/sessions/kept")
+    assert set(room.places()) == {"AGENTS.md", LOG}

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 from tests.unit.context.conftest import Desk
 
+from carrel.context.assemble import Standing
 from carrel.index import Chunk, Found, Hit
 from carrel.index.fuse import Fused, Placing
 from carrel.runtime.recall import ALIKE, Known, choose, known_from
@@ -24,13 +25,18 @@ def hit(path="notes.md", text="Ana lives in Bogota.", score=1.0, placings=None, 
     return Hit(id=hash((path, text)), chunk=chunk, score=score, fused=fused)
 
 
+def standing(assembly):
+    texts = [message.content for message in assembly.messages if message.role == "system"]
+    return Standing(assembly.report.sections, tuple(texts))
+
+
 def kept(*hits, known=NOTHING, tokens=8_000, most=20):
     chosen, left_out = choose(Found(hits=hits), known, lambda text: len(text) // 4, tokens=tokens, hits=most)
     return [each.path for each in chosen], [each.path for each in left_out]
 
 
 def test_a_file_that_is_in_the_prompt_is_not_repeated():
-    own = known_from(Desk(FILES).assemble(), None, ())
+    own = known_from(standing(Desk(FILES).assemble()), None, ())
     assert {"AGENTS.md", "MEMORY.md"} <= own.paths
     assert kept(hit("MEMORY.md"), hit("notes.md"), known=own) == (["notes.md"], [])
 
@@ -38,7 +44,7 @@ def test_a_file_that_is_in_the_prompt_is_not_repeated():
 def test_the_rest_of_a_file_that_was_cut_is_found_and_what_is_there_is_not_repeated():
     cut = Desk(FILES).assemble(budget=(60, None))
     assert next(row.state for row in cut.report.sections if row.name == "long.md") == "truncated"
-    own = known_from(cut, None, ())
+    own = known_from(standing(cut), None, ())
     assert kept(hit("long.md", "The first line."), known=own) == ([], [])
     assert kept(hit("long.md", "The last line."), known=own) == (["long.md"], [])
 
@@ -46,7 +52,7 @@ def test_the_rest_of_a_file_that_was_cut_is_found_and_what_is_there_is_not_repea
 def test_a_file_that_changed_since_it_was_frozen_is_found_by_what_is_new_in_it():
     frozen = Desk(FILES).assemble()
     now = Desk({**FILES, "MEMORY.md": "- Ana uses a Samsung.\n- Luis has a boat.\n"}).assemble()
-    own = known_from(now, "s1", (), sent=frozen)
+    own = known_from(standing(now), "s1", (), sent=standing(frozen))
     assert kept(hit("MEMORY.md", "- Luis has a boat."), known=own) == (["MEMORY.md"], [])
     assert kept(hit("MEMORY.md", "- Ana uses a Samsung."), known=own) == ([], [])
     assert kept(hit("AGENTS.md", "anything"), known=own) == ([], [])

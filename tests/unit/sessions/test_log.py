@@ -1,6 +1,7 @@
 """One session's log: whatever happened to the file, what is whole is served and the session goes on."""
 
 import os
+import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -186,6 +187,33 @@ def test_a_hole_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
     assert path.stat().st_size == 1 << 40
 
 
+@pytest.mark.parametrize("size", [100, 5_000_000, 30_000_000])
+def test_what_stands_before_and_behind_a_hole_in_a_line_is_served(size: int) -> None:
+    hole = b"\0" * size
+    a, b, c, d = (encode(entry(number)).rstrip() for number in range(1, 5))
+    files = given(b"".join((encode(HEADER), a, hole, b, hole, c, b"\n", d, b"\n")))
+    log = log_of(files)
+    assert ids(log) == ["m1", "m2", "m3", "m4"]
+    assert counts(log) == {"damaged": 1}
+    add(log, 5)
+    assert ids(log) == ids(log_of(files)) == ["m1", "m2", "m3", "m4", "m5"]
+
+
+def test_a_hole_at_the_end_of_a_log_costs_little_memory(tmp_path: Path) -> None:
+    """The file says that it has a terabyte; making it took no room at all."""
+    path = tmp_path / PATH
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(lines(1)))
+    os.truncate(path, 1 << 40)
+    log = log_of(LocalFiles(tmp_path))
+    tracemalloc.start()
+    with pytest.raises(Unreadable):
+        log.look()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20_000_000
+
+
 def test_a_last_line_that_lacks_only_its_newline_is_whole_and_served() -> None:
     """As an editor leaves it that ends no file with a newline."""
     files = given(b"".join(lines(1, 2)).rstrip())
@@ -319,8 +347,8 @@ def test_a_log_that_is_a_directory_or_a_pipe_is_named_and_left_alone(tmp_path: P
 def test_a_line_longer_than_any_message_is_passed_over(
     ending: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("log", "transcript"):  # the real limit would only take longer
-        monkeypatch.setattr(f"carrel.sessions.{module}.LINE_LIMIT", 1024 * 1024, raising=False)
+    for module in ("stretch", "transcript"):  # the real limit would only take longer
+        monkeypatch.setattr(f"carrel.sessions.{module}.LINE_LIMIT", 1024 * 1024)
     files = given(HEAD + B + b"x" * 9_000_000 + ending)
     log = log_of(files)
     expected = ["m2", "m1"] if ending else ["m2"]

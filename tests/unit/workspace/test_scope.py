@@ -15,6 +15,7 @@ from carrel.workspace.scope import (
     parse_scope,
     private_identities,
     read_scoped,
+    says_private,
 )
 
 CARREL = load_layout("carrel")
@@ -219,3 +220,86 @@ def test_a_loop_of_links_ends(root):
     plain = private_identities(reading(LocalFiles(root)), CARREL)
     (root / "memory" / "up").symlink_to("..")
     assert private_identities(reading(LocalFiles(root)), CARREL) >= plain
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "carrel.yaml",
+        "deep/carrel.yaml",
+        "CARREL.YAML",
+        ".carrelignore",
+        ".git/config",
+        "x/.carrel/state/records.db",
+    ],
+)
+def test_what_sets_an_agent_up_and_what_carrel_keeps_for_itself_is_never_shared(path):
+    assert privacy().covers_name(path)
+    assert privacy().covers("notes.md", path, "1", 1)
+    assert privacy().covers(path, "notes.md", "1", 1)
+
+
+@pytest.mark.parametrize("path", ["carrel.yaml.md", "mycarrel.yaml", "carrel.yaml/notes.md", "git/config"])
+def test_what_only_looks_like_a_setting_is_shared(path):
+    assert not privacy().covers_name(path)
+
+
+def test_a_folder_of_private_things_alone_is_not_known_of():
+    rules = privacy(identities=frozenset({""}))
+    assert rules.covers_folder("memory", "memory")
+    assert rules.covers_folder("innocent", "memory")
+    assert rules.covers_folder("memory", "innocent")
+    assert rules.covers_folder(".git", ".git")
+    assert not rules.covers_folder("notes", "notes")
+    assert not rules.covers_folder("memoryx", "memoryx")
+
+
+def test_a_name_alone_is_never_taken_for_a_hard_link():
+    rules = privacy(identities=frozenset({""}))
+    assert not rules.covers_name("notes.md")
+
+
+@pytest.mark.parametrize(
+    ("beginning", "is_whole", "private"),
+    [
+        (b"<!-- scope: private -->\nmine", True, True),
+        (b"\xef\xbb\xbf<!-- scope: private -->\nmine", True, True),
+        (b"---\r\nscope: private\r\n---\r\nmine", True, True),
+        (b"<!-- scope: private -->\n\xff\xfe", True, True),
+        (b"<!-- scope: shared -->\nmine", True, False),
+        (b"for all", True, False),
+        (b"for all", False, False),
+        (b"<!-- a comment without an end", True, False),
+        (b"<!-- a comment without an end", False, True),
+        (b"<!-- a: b -->\nfor all\nand more", False, False),
+        (b"<!-- priority: 1 --><!-- and one that runs on", False, True),
+    ],
+)
+def test_the_first_bytes_of_a_file_tell_whether_it_calls_itself_private(beginning, is_whole, private):
+    assert says_private(beginning, is_whole=is_whole) is private
+
+
+def test_private_files_are_known_by_identity_in_every_folder_below_a_private_one(root):
+    (root / "memory" / "deep" / "er").mkdir(parents=True)
+    (root / "memory" / "deep" / "er" / "x.md").write_text("mine")
+    (root / "memory" / "loop").symlink_to(".")
+    (root / "notes").mkdir()
+    (root / "notes" / "y.md").write_text("for all")
+    (root / "notes" / "MEMORY.md").write_text("not looked for: no private name is kept in this folder")
+    found = private_identities(reading(LocalFiles(root)), CARREL)
+
+    def identity(path):
+        here = (root / path).stat()
+        return f"{here.st_dev}:{here.st_ino}"
+
+    assert found == {identity(each) for each in ("MEMORY.md", "memory/2026-01-01.md", "memory/deep/er/x.md")}
+    os.link(root / "memory/deep/er/x.md", root / "notes" / "innocent.md")
+    with pytest.raises(HiddenByScope):
+        read_scoped(reading(LocalFiles(root)), CARREL, "notes/innocent.md", Scope.SHARED)
+
+
+def test_a_hard_link_between_shared_files_stays_shared(root):
+    os.link(root / "open.md", root / "same.md")
+    found = read_scoped(reading(LocalFiles(root)), CARREL, "same.md", Scope.SHARED)
+    assert found is not None
+    assert found.text == "for all"

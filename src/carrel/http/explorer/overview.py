@@ -21,7 +21,7 @@ from carrel.http.explorer.pages import router as pages
 from carrel.http.explorer.pictures.calendar import Day, calendar, days_of, first_day
 from carrel.http.explorer.pictures.gauge import gauge
 from carrel.http.explorer.whose import name_of, seats
-from carrel.http.explorer.words import many
+from carrel.http.explorer.words import kept, many
 from carrel.opening import time_zone
 from carrel.records.changes import Change
 from carrel.records.facts import Fact
@@ -74,8 +74,9 @@ class Need(Struct, frozen=True):
 
 @router.get("")
 def first(viewer: Looking) -> RedirectResponse:
-    """Lead to the overview."""
-    return RedirectResponse(f"{viewer.base}/overview")
+    """Lead to the overview, seen with the same eyes."""
+    desk = viewer.desk
+    return RedirectResponse(f"{viewer.base}/overview{kept(desk.agent, desk.scope)}")
 
 
 @router.get("/overview")
@@ -194,7 +195,7 @@ def _count(seat: Workspace, said: Counter[date], zone: tzinfo, first: date, most
     Of a session in which nothing was said since, the days are remembered.
     """
     known = _COUNTED.get(seat, {})
-    kept: dict[str, _Counted] = {}
+    remembered: dict[str, _Counted] = {}
     counted = 0
     for row in seat.sessions.rows(limit=_SESSIONS)[0]:
         if counted >= most:
@@ -203,10 +204,10 @@ def _count(seat: Workspace, said: Counter[date], zone: tzinfo, first: date, most
             continue
         before, mark = known.get(row.id), (row.entries, row.updated)
         days = before[1] if before and before[0] == mark else _said(seat, row, zone)
-        kept[row.id] = (mark, days)
+        remembered[row.id] = (mark, days)
         said.update(days)
         counted += days.total()
-    _COUNTED[seat] = kept
+    _COUNTED[seat] = remembered
     return counted
 
 

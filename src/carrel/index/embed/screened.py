@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from carrel.index.embed import Embedder, Weigh
+from carrel.screen.blocks import without_walls
 from carrel.screen.policy import Screen
 
 if TYPE_CHECKING:
@@ -55,4 +56,6 @@ class ScreenedEmbedder:
         for text in texts:
             screened = self._screen.of(text)
             self.blocked += screened.blocked
-            yield "" if screened.blocked else screened.text
+            told = "" if screened.blocked else screened.text
+            # A chunk may begin in the middle of a key.
+            yield told if self._screen.secrets == "allow" else without_walls(told)

@@ -148,8 +148,9 @@ class Forgetter(Struct, frozen=True, kw_only=True):
             try:
                 removed += self._clear(place, sayings, dry_run=dry_run)
             except CarrelError as error:
-                # What cannot be read cannot be looked through, ever; what cannot be written is tried again.
-                severity = "warning" if isinstance(error, Unreadable) else "error"
+                # What is no text cannot be looked through, ever; what the disk refused is tried again.
+                is_final = isinstance(error, Unreadable) and error.reason != "io_error"
+                severity = "warning" if is_final else "error"
                 findings.append(
                     Finding(
                         code=error.code,

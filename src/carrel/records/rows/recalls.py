@@ -1,6 +1,7 @@
 """Recalls as rows, and what they have in common as one row for each text."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from carrel.records.content import named
@@ -21,8 +22,11 @@ def from_place(event: RecallEvent, text: FromText) -> tuple[Any, ...]:
 
 
 def from_recall(event: RecallEvent, text: FromText) -> tuple[Any, ...]:
-    """Return the columns of a recall; one that cannot be kept is refused."""
-    session, query = text(named(event.session)), text(event.query)
+    """Return the columns of a recall; one that cannot be kept is refused.
+
+    A question is kept without its secrets. What it recalled stands in a file already.
+    """
+    session, query = text(named(event.session)), text(_screened(event.query))
     return (session, from_moment(event.at), query, event.rank, event.score, event.who)
 
 
@@ -59,3 +63,10 @@ def to_remembered(row: Sequence[Any], queries: Iterable[int], quarters: Iterable
         quarters=frozenset(quarters),
         odd=odd,
     )
+
+
+@lru_cache(maxsize=8)  # one query recalls many texts
+def _screened(query: str) -> str:
+    from carrel.screen.secrets import redact  # noqa: PLC0415 - who recalls nothing has no use for it
+
+    return redact(query).text

@@ -5,7 +5,6 @@
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cache
-from typing import Any
 
 from carrel.records.database import Database
 from carrel.records.recalls import MOST_REMEMBERED, QUARTER, WORTH, RecallEvent, Remembered, bounded
@@ -15,11 +14,14 @@ from carrel.records.sqlite.columns import from_text
 
 _ASK = "INSERT INTO queries (text) VALUES (?) RETURNING id"
 _ASKED = "SELECT id FROM queries WHERE text = ?"
-_FIND = "SELECT id FROM recalled WHERE agent = ? AND path = ? AND line = ? AND tier = ? AND text = ?"
-_KEEP = "INSERT INTO recalled (agent, path, line, tier, text) VALUES (?, ?, ?, ?, ?) RETURNING id"
-_ADD = """
+_SAME = "agent = ?1 AND path = ?2 AND line = ?3 AND tier = ?4 AND text = ?5"
+_KEEP = f"""
+    INSERT INTO recalled (agent, path, line, tier, text)
+    SELECT ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (SELECT 1 FROM recalled WHERE {_SAME})
+    """
+_ADD = f"""
     INSERT INTO recalls (agent, recalled, session, at, query, rank, score, who)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    SELECT ?1, (SELECT id FROM recalled WHERE {_SAME}), ?6, ?7, ?8, ?9, ?10, ?11
     """
 _COUNT = "SELECT count(*) FROM recalls WHERE agent = ? AND at >= ?"
 _SINCE = """
@@ -64,10 +66,15 @@ class SqliteRecalls:
         kept = [(from_place(event, from_text), from_recall(event, from_text)) for event in events]
         if kept:
             with self._database.transaction():
-                number, place = cache(self._query), cache(self._place)
-                for columns, (session, at, query, *rest) in kept:
-                    row = (columns[0], place(columns), session, at, number(query), *rest)
-                    self._database.rows(_ADD, row)
+                number = cache(self._query)
+                self._database.each(_KEEP, [place for place, _ in kept])
+                self._database.each(
+                    _ADD,
+                    [
+                        (*place, session, at, number(query), *rest)
+                        for place, (session, at, query, *rest) in kept
+                    ],
+                )
 
     def count(self, agent: str, since: datetime) -> int:
         """Return how many there were from then on."""
@@ -111,11 +118,6 @@ class SqliteRecalls:
     def _query(self, text: str | bytes) -> int:
         """Return the number of what was asked, a new one where it was asked for the first time."""
         rows = self._database.rows(_ASKED, (text,)) or self._database.rows(_ASK, (text,))
-        return rows[0][0]
-
-    def _place(self, columns: tuple[Any, ...]) -> int:
-        """Return the number of what was recalled, a new one where it was recalled for the first time."""
-        rows = self._database.rows(_FIND, columns) or self._database.rows(_KEEP, columns)
         return rows[0][0]
 
 
