@@ -6,6 +6,7 @@ What a peer cannot do is said by its `about`; none of them is asked for more tha
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,17 +33,12 @@ class Store(Protocol):
 
 def vectors(texts: Sequence[str]):
     """The vectors of some texts, by the embedder that all share."""
-    embedder = _EMBEDDER or _opened()
-    return embedder.embed(texts)
+    return _embedder().embed(texts)
 
 
-_EMBEDDER: Any = None
-
-
-def _opened() -> Any:
-    global _EMBEDDER  # noqa: PLW0603 - one for the process
-    _EMBEDDER = open_embedder(EmbedderChoice(kind="static"), environ={})
-    return _EMBEDDER
+@cache
+def _embedder() -> Any:
+    return open_embedder(EmbedderChoice(kind="static"), environ={})
 
 
 class LanceDB:
