@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.torture import defects, page
+from tests.torture import defects, lanes, page
 from tests.torture.defects import NOT_KEPT, SEEN
 from tests.torture.rows import Meter, Row, Watch, held
 from tests.torture.table import ROWS
@@ -23,44 +23,57 @@ def main() -> int:
     rows = [row for row in ROWS if not chosen.only or row.number in chosen.only]
     if chosen.defects:
         return _try_defects(rows, chosen.write)
-    return _try_rows(rows, chosen)
+    if len(rows) == 1 or chosen.quick:
+        return max(_try_row(row, chosen) for row in rows)
+    words = ["--seed", str(chosen.seed), *(["--write", str(chosen.write)] if chosen.write else [])]
+    return max(lanes.try_all(rows, chosen.minutes * 60, lanes.in_process(words, _say)))
 
 
 def _chosen() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.torture", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30, help="for all rows together, shared out")
+    parser.add_argument("--minutes", type=float, default=30, help="for all rows, which share them out")
     parser.add_argument("--only", type=int, action="append", metavar="ROW")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="only as often as `make test` does, and no less")
     parser.add_argument("--part", type=int, help="only this part of the quick tier, from 1 on")
     parser.add_argument("--defects", action="store_true", help="see that each row can fail")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put what was found into this page")
+    parser.add_argument("--write", type=_page, metavar="FILE", help="put what is found into this page")
     return parser.parse_args()
 
 
-def _try_rows(rows: Sequence[Row], chosen: argparse.Namespace) -> int:
-    shares, lines, is_kept = sum(row.share for row in rows), list[str](), True
-    for row in rows:
-        wanted, seconds, seed = row.long, chosen.minutes * 60 * row.share / shares, chosen.seed
-        if chosen.quick:
-            wanted, seconds = row.quick, _QUICK_SECONDS
-        if chosen.part:
-            wanted, seed = row.quick // row.parts, chosen.part
-        began = time.monotonic()
-        meter = held(row, wanted, seconds, seed=seed, watch=_shown(row, wanted))
-        lines.append(page.line(row, meter, time.monotonic() - began))
-        _tell(row, meter, wanted)
-        is_kept &= not meter.broken and (meter.trials >= wanted or not chosen.quick)
-    if chosen.write:
-        page.put(chosen.write, "table", page.table(lines, f"make torture MINUTES={chosen.minutes:g}"))
+def _page(named: str) -> Path:
+    """Return where a page is, for rows that work in folders of their own; a wrong name is told before hours have passed."""
+    found = Path(named).resolve()
+    if not found.is_file():
+        raise argparse.ArgumentTypeError(f"there is no page {named}")
+    return found
+
+
+def _try_row(row: Row, chosen: argparse.Namespace) -> int:
+    wanted, seconds, seed = row.long, chosen.minutes * 60, chosen.seed
+    if chosen.quick:
+        wanted, seconds = row.quick, _QUICK_SECONDS
+    if chosen.part:
+        wanted, seed = row.quick // row.parts, chosen.part
+    began = time.monotonic()
+    meter = held(row, wanted, seconds, seed=seed, watch=_shown(row, wanted))
+    _tell(row, meter, wanted)
+    if chosen.write and (meter.trials or meter.broken):  # else what an earlier run found is worth more
+        page.put_row(chosen.write, row, meter, seconds=time.monotonic() - began, seed=seed)
+    is_kept = not meter.broken and (meter.trials >= wanted or not chosen.quick)
     return 0 if is_kept else NOT_KEPT
 
 
 def _try_defects(rows: Sequence[Row], write: Path | None) -> int:
-    found = defects.find_all(rows, _say)
-    if write:
-        page.put(write, "defects", page.defects(found))
-    return 0 if all(outcome == SEEN for *_, outcome in found) else NOT_KEPT
+    is_seen = True
+    for row in rows:
+        for defect in row.defects:
+            outcome = defects.tried(row, defect)
+            is_seen &= outcome == SEEN
+            _say(f"{row.number:>2}  {defect.says}: {outcome}\n")
+            if write:
+                page.put_defect(write, row, defect, outcome)
+    return 0 if is_seen else NOT_KEPT
 
 
 def _shown(row: Row, wanted: int) -> Watch | None:
@@ -73,7 +86,7 @@ def _shown(row: Row, wanted: int) -> Watch | None:
         nonlocal last
         if time.monotonic() - last > _EVERY:
             last = time.monotonic()
-            _say(f"\r\x1b[K{row.number:>2}  {row.promise}: {meter.trials:,} of {wanted:,}", end="")
+            _say(f"\r\x1b[K{row.number:>2}  {row.promise}: {meter.trials:,} of {wanted:,}")
 
     return watch
 
@@ -81,15 +94,15 @@ def _shown(row: Row, wanted: int) -> Watch | None:
 def _tell(row: Row, meter: Meter, wanted: int) -> None:
     begin = "\r\x1b[K" if sys.stdout.isatty() else ""
     told = (f"{row.number:>2}  {row.promise}", f"{meter.trials:,} of {wanted:,}", page.verdict(meter))
-    _say(begin + ": ".join(told))
+    _say(f"{begin}{': '.join(told)}\n")
     for more in (*(f"{name}: {value}" for name, value in meter.figures.items()), *meter.left_out):
-        _say(f"      {more}")
+        _say(f"      {more}\n")
     for wrong in filter(None, meter.broken):
-        _say(f"    ! {wrong}")
+        _say(f"    ! {wrong}\n")
 
 
-def _say(told: str, end: str = "\n") -> None:
-    sys.stdout.write(told + end)
+def _say(told: str) -> None:
+    sys.stdout.write(told)
     sys.stdout.flush()
 
 

@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+from pathlib import Path
+from typing import Any
 
 from carrel.app import Workspace
 from carrel.context.budget import Budget
@@ -13,16 +15,33 @@ def main() -> None:
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         try:
-            with Workspace.open(asked["root"], environ=dict(os.environ)) as workspace:
-                budget = None if asked["total"] is None else Budget(total=asked["total"])
-                assembly = workspace.assemble(
-                    query=asked["query"] or None, scope=asked["scope"], budget=budget
-                )
-                answer = {"text": assembly.to_text(), "report": assembly.report.to_json()}
+            home = Path(asked["root"]).with_name(f"home-{os.environ['PYTHONHASHSEED']}")  # nobody else's
+            with Workspace.open(asked["root"], environ=os.environ | {"CARREL_HOME": str(home)}) as workspace:
+                answers = [_answered(workspace, each) for each in asked["questions"]]
         except CarrelError as error:
-            answer = {"error": error.code}
-        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+            answers = [{"error": error.code}]
+        sys.stdout.buffer.write(json.dumps(answers).encode() + b"\n")
         sys.stdout.buffer.flush()
+
+
+def _answered(workspace: Workspace, asked: dict[str, Any]) -> dict[str, Any]:
+    """Assemble, with a search that is complete: what is late on a busy machine would be another answer."""
+    if "said" in asked:
+        workspace.record(asked["session"], asked["said"])
+        return {}
+    if asked["query"]:
+        workspace.searching.sync()
+    assembly = workspace.assemble(
+        asked["session"] or None,
+        query=asked["query"] or None,
+        scope=asked["scope"],
+        budget=None if asked["total"] is None else Budget(total=asked["total"]),
+    )
+    return {
+        "text": assembly.to_text(),
+        "report": assembly.report.to_json(),
+        "messages": [each.to_text() for each in assembly.messages],
+    }
 
 
 if __name__ == "__main__":

@@ -7,11 +7,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Self
 
+from tests.torture.crowd import together
 from tests.torture.desk import Desk
 from tests.torture.rows import Defect, Meter, Row
 
@@ -25,8 +28,13 @@ PLACES: Sequence[dict[str, str]] = (
 _PINNED = ("SOUL.md", "AGENTS.md", "IDENTITY.md", "USER.md", "MEMORY.md")
 """What no budget leaves out: of the rest, nothing is in a prompt for which there is no room."""
 
-_ASKED = 0.1
-"""Of the workspaces, how many are asked a question too: an index has to be made for that."""
+_ASKED, _TOLD = 0.1, 0.1
+"""Of the workspaces, how many are asked a question too, for which an index has to be made, and how many have a session."""
+
+_EACH, _AT_ONCE = 20_000, 3
+_SAID = "turn "
+"""How what is said in a session begins: it is no document, and may look like one."""
+
 
 _NOW = "2026-04-24T23:30:00Z"
 _NAMES = ("SOUL", "AGENTS", "IDENTITY", "USER", "MEMORY", "notes", "Zeta", "alpha", "tools", "İstanbul", "ß")
@@ -38,27 +46,35 @@ _HARD = (
 
 
 def assemble_everywhere(meter: Meter) -> None:
+    """Let several at once assemble random workspaces, and tell of all together."""
+    totals = Counter[str]()
+    for each in together(meter, _assemble_some, each=_EACH, most=_AT_ONCE):
+        totals += each
+    meter.figures["of these with a search"] = f"{totals['asked']:,}"
+    meter.figures["in a session that goes on"] = f"{totals['told']:,}"
+
+
+def _assemble_some(meter: Meter) -> Counter[str]:
     """Assemble random workspaces in several processes that share nothing but the files."""
-    chance = random.Random(meter.seed)
+    chance, totals = random.Random(meter.seed), Counter[str]()
     with ExitStack() as stack:
-        places = [stack.enter_context(_Place(each, meter.folder)) for each in PLACES]
+        places = [stack.enter_context(_Place(each)) for each in PLACES]
         while meter.goes_on:
-            folder = meter.folder / "one"
-            desk = _workspace(folder, chance)
-            prefixes = dict[str, str]()
-            for asked in _questions(chance):
+            desk, prefixes = _workspace(meter.folder / "one", chance), dict[str, list[str]]()
+            for questions in _rounds(chance):
                 two = (places[0], chance.choice(places[1:]))
-                answers = [place.ask({**asked, "root": str(desk.root)}) for place in two]
-                told = f"{meter.trials}: not the same: {asked} {_difference(answers)}"
-                same = [_prefix(each) if asked["query"] else each for each in answers]
-                meter.check(same[0] == same[1], told)
-                for told in _faults(desk, asked, answers[0]):
-                    meter.check(is_kept=False, told=f"{meter.trials} {asked}: {told}")
-                call, prefix = f"{asked['scope']} {asked['total']}", _prefix(answers[0])
-                is_stable = prefixes.setdefault(call, prefix) == prefix
-                meter.check(is_stable, f"{meter.trials} {asked}: a question changed the prefix")
-                meter.tried()
-            shutil.rmtree(folder)
+                if said := [each for each in questions if "said" in each]:
+                    places[0].ask(desk.root, said)
+                asked = [each for each in questions if "said" not in each]
+                answers = [place.ask(desk.root, asked) for place in two]
+                for question, *own in zip(asked, *answers, strict=True):
+                    for told in _faults(desk, question, own, prefixes):
+                        meter.check(is_kept=False, told=f"{meter.trials} {question}: {told}")
+                    totals["asked"] += bool(question["query"])
+                    totals["told"] += bool(question["session"])
+                meter.tried(len(asked))
+            shutil.rmtree(meter.folder / "one")
+    return totals
 
 
 def _workspace(folder: Path, chance: random.Random) -> Desk:
@@ -82,20 +98,51 @@ def _text(chance: random.Random) -> str:
     return front + " ".join(words) + "\n"
 
 
-def _questions(chance: random.Random) -> Iterator[dict[str, Any]]:
-    for scope in ("main", "shared"):
-        for total in (None, chance.choice((10, 200, 2_000, 20_000))):
-            yield {"scope": scope, "total": total, "query": ""}
+def _rounds(chance: random.Random) -> Iterator[list[dict[str, Any]]]:
+    """Yield questions that are asked together; of some workspaces, in a session that goes on between two rounds."""
+    calls: list[dict[str, Any]] = [
+        {"scope": scope, "total": total, "query": "", "session": ""}
+        for scope in ("main", "shared")
+        for total in (None, *chance.sample((10, 60, 200, 700, 2_000, 6_000, 20_000), 5))
+    ]
+    yield calls
     if chance.random() < _ASKED:
-        yield {"scope": "main", "total": None, "query": "Which word is it?"}
+        yield [
+            {**each, "query": f"Which is word{chance.randrange(50)}?"}
+            for each in (calls[0], calls[1], calls[6])
+        ]
+    if chance.random() < _TOLD:
+        for turn in range(3):
+            said = [
+                {"role": role, "content": f"{_SAID}{turn} {_text(chance)}", "message_id": f"{role}{turn}"}
+                for role in ("user", "assistant")
+            ]
+            asked = [{**each, "session": "s1"} for each in (calls[0], calls[1])]
+            yield [{"session": "s1", "said": said}, *asked]
 
 
-def _faults(desk: Desk, asked: dict[str, Any], answer: dict[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with an answer, by the report and the files alone."""
+def _faults(
+    desk: Desk, asked: dict[str, Any], answers: Sequence[dict[str, Any]], prefixes: dict[str, list[str]]
+) -> Iterator[str]:
+    """Yield what is wrong with the answers to a question, by the report and the files alone."""
+    answer = answers[0]
     if "error" in answer:
         yield f"error {answer['error']}"
         return
-    report, text = answer["report"], answer["text"]
+    if answer != answers[1]:
+        yield f"not the same: {_difference(answers)}"
+    call = f"{asked['scope']} {asked['total']} {asked['session']}"
+    now = answer["messages"] if asked["session"] else [answer["report"]["prefix"]["sha256"]]
+    before = prefixes.get(call, [])
+    prefixes[call] = now
+    if now[: len(before)] != before:
+        yield f"a question, or a turn, changed what stood before it: {_difference([before, now])}"
+    yield from _of_report(desk, asked, answer)
+
+
+def _of_report(desk: Desk, asked: dict[str, Any], answer: dict[str, Any]) -> Iterator[str]:
+    report = answer["report"]
+    text = "\n".join(takewhile(lambda each: not each.startswith(_SAID), answer["messages"]))
     sections = report["sections"]
     told = {row["name"] for row in sections}
     if asked["scope"] == "main":
@@ -119,12 +166,7 @@ def _faults(desk: Desk, asked: dict[str, Any], answer: dict[str, Any]) -> Iterat
                 yield f"{row['name']} is said to be whole and is not"
 
 
-def _prefix(answer: dict[str, Any]) -> str:
-    """Return the digest of what a question must not change; what is recalled may be late on a busy machine."""
-    return answer["report"]["prefix"]["sha256"] if "report" in answer else answer["error"]
-
-
-def _difference(answers: Sequence[dict[str, Any]]) -> list[str]:
+def _difference(answers: Sequence[object]) -> list[str]:
     """Return the first piece of each answer that is not in all of them."""
     told = [json.dumps(answer, sort_keys=True) for answer in answers]
     place = next((at for at, each in enumerate(zip(*told, strict=False)) if len(set(each)) > 1), 0)
@@ -143,7 +185,7 @@ def _misplaced(text: str, names: list[str]) -> Iterator[str]:
 class _Place:
     """A process on another machine, as far as a process can tell."""
 
-    def __init__(self, environ: dict[str, str], folder: Path) -> None:
+    def __init__(self, environ: dict[str, str]) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.torture.assembler"],
             stdin=subprocess.PIPE,
@@ -153,7 +195,6 @@ class _Place:
                     name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ
                 },  # with a defect, perhaps
                 **environ,
-                "CARREL_HOME": str(folder / f"home-{environ['PYTHONHASHSEED']}"),
                 "CARREL_NOW": _NOW,
             },
             cwd=Path(__file__).parents[2],
@@ -166,21 +207,24 @@ class _Place:
         self._process.kill()
         self._process.communicate()
 
-    def ask(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, root: Path, questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return an answer to each; where it could not answer, an error to each."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(asked).encode() + b"\n")
+        self._process.stdin.write(json.dumps({"root": str(root), "questions": questions}).encode() + b"\n")
         self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline() or b'{"error": "it ended"}')
+        answers = json.loads(self._process.stdout.readline() or b'[{"error": "it ended"}]')
+        return answers if len(answers) == len(questions) else answers[-1:] * len(questions)
 
 
 ASSEMBLY = Row(
     number=6,
-    promise="assembly: determinism, budget, order, complete report",
+    promise="assembly: determinism, budget, order, delimiters, complete report, stable prefix",
     quick=1_000,
     long=200_000,
-    share=3,
+    share=6,
     parts=2,
+    in_memory=True,
     run=assemble_everywhere,
     passes="0 violations over processes, hash seeds, locales, time zones",
     defects=(

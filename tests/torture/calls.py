@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -24,8 +24,7 @@ from tests.torture.rows import Defect, Meter, Row
 
 from carrel.cli.main import run
 from carrel.errors import CarrelError
-from carrel.files import history, local
-from carrel.runtime import edit
+from carrel.files import folders, history, local
 from carrel.testing import FaultyDisk
 
 FAULTS = {
@@ -37,6 +36,7 @@ FAULTS = {
 }
 PAIRS = tuple((operation, fault) for operation in OPERATIONS for fault in FAULTS)
 ROOT = Path(__file__).parents[2]
+_AT_ONCE = 2
 _BEFALLS = {
     errno.ENOSPC: ("open", "write", "fsync", "fsync directory", "fdatasync", "rename", "link", "mkdir"),
     errno.EINTR: ("open", "write", "fsync", "fsync directory", "fdatasync", "lock"),
@@ -185,7 +185,7 @@ class _Befallen(FaultyDisk):
 def by_seam(error: int, number: int) -> Callable[[], bool]:
     """Let the Nth change of a file fail, or be cut short."""
     disk = _Befallen(error, number)
-    for module in (local, history, edit):
+    for module in (local, history, folders):
         module.Disk = lambda: disk  # pyright: ignore[reportAttributeAccessIssue] - for all stores of this process
     return lambda: len(disk.calls) >= number
 
@@ -210,14 +210,24 @@ def _fail_real_calls(meter: Meter) -> None:
         meter.left_out.append("real calls were not tried here: no gcc")
         return
     failed = 0
-    words = [sys.executable, "-m", "tests.torture.calls", str(meter.folder / "shim"), str(meter.seconds_left)]
-    with subprocess.Popen(
-        words, env=os.environ | {"LD_PRELOAD": str(made)}, cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            failed += _enter(meter, *json.loads(line))
-    meter.figures["real calls failed (LD_PRELOAD)"] = f"{failed:,}"
+    with ExitStack() as stack:
+        for process in [stack.enter_context(_shimmed_process(meter, made, own)) for own in range(_AT_ONCE)]:
+            assert process.stdout is not None
+            for line in process.stdout:
+                failed += _enter(meter, *json.loads(line))
+    meter.figures["real calls failed (LD_PRELOAD)"] = f"{failed:,} of {', '.join(shim.KINDS)}"
+
+
+def _shimmed_process(meter: Meter, made: Path, own: int) -> "subprocess.Popen[str]":
+    """Start one of those who share the pairs: what each prints is little, and waits in its pipe."""
+    folder, seconds = meter.folder / f"shim{own}", meter.seconds_left
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.torture.calls", str(folder), str(seconds), str(own)],
+        env=os.environ | {"LD_PRELOAD": str(made)},
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def _enter(meter: Meter, calls: int, wrong: list[str], is_whole: bool) -> int:
@@ -228,10 +238,10 @@ def _enter(meter: Meter, calls: int, wrong: list[str], is_whole: bool) -> int:
     return calls
 
 
-def _shimmed(folder: Path, seconds: float) -> None:
-    """In a process with the shim: sweep all pairs, and print what came of each; those with few calls first."""
+def _shimmed(folder: Path, seconds: float, own: int) -> None:
+    """In a process with the shim: sweep its part of the pairs, and print what came of each; those with few calls first."""
     sweep, order = Sweep(folder, seconds), list(FAULTS)
-    for operation, fault in sorted(PAIRS, key=lambda pair: order.index(pair[1]), reverse=True):
+    for operation, fault in sorted(PAIRS, key=lambda pair: order.index(pair[1]), reverse=True)[own::_AT_ONCE]:
         found = sweep.run(operation, fault, lambda error, number: shim.arm(sweep.folder, error, number))
         sys.stdout.write(f"{json.dumps(found)}\n")
         sys.stdout.flush()
@@ -242,7 +252,8 @@ CALLS = Row(
     promise="the Nth call to the system fails, each N until none is left, for each operation and fault",
     quick=len(PAIRS),
     long=2 * len(PAIRS),
-    share=3,
+    share=5,
+    in_memory=True,
     run=fail_each_call,
     passes="0 false acknowledgements, all errors typed",
     defects=(
@@ -269,4 +280,4 @@ CALLS = Row(
 )
 
 if __name__ == "__main__":
-    _shimmed(Path(sys.argv[1]), float(sys.argv[2]))
+    _shimmed(Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))

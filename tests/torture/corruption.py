@@ -9,10 +9,12 @@ import shutil
 import signal
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.torture.crowd import together
 from tests.torture.damages import CHANGES, REPLACEMENTS, Damage
 from tests.torture.desk import FILES, Child, Desk, Say
 from tests.torture.rows import Defect, Meter, Row
@@ -24,6 +26,9 @@ HANG_SECONDS = 1.0
 """Of the processor; a machine that does other things as well is not our hanging."""
 
 _SESSIONS, _TURNS, _ROLES = ("s0", "s1", "s2"), 20, ("user", "assistant")
+_SPEAKERS = (*_ROLES, "system", "tool")
+_BLANK = b" \t\r\n\xef\xbb\xbf"
+_EACH, _AT_ONCE = 2_000, 3
 _ALARM = 60
 _PLACES = 5
 """How many files of one desk are damaged, each of another kind: all are looked at in one go."""
@@ -57,6 +62,15 @@ class Wound(NamedTuple):
 
 
 def spoil(meter: Meter) -> None:
+    """Let several at once damage files, and tell of all together."""
+    totals = Counter[str]()
+    for each in together(meter, _spoil_some, each=_EACH, most=_AT_ONCE):
+        totals += each
+    told = f"{totals['reported']:,} reported of {totals['injected']:,} injected"
+    meter.figures["damaged lines of transcripts that could be read"] = told
+
+
+def _spoil_some(meter: Meter) -> Counter[str]:
     """Damage some files of a copy, and use the copy in every way; each file is a trial."""
     chance = random.Random(meter.seed)
     sound = Desk(meter.folder / "sound", {**FILES, **QUIET, "MEMORY.md": NOTES})
@@ -64,18 +78,21 @@ def spoil(meter: Meter) -> None:
     logs = {session: sound.log(session).read_bytes() for session in _SESSIONS}
     shutil.copytree(meter.folder / "sound", meter.folder / "warm")
     work_at(Desk.at(meter.folder / "warm"), lambda _: None)  # forks find everything loaded
-    decks = {kind: _deck(chance) for kind in TARGETS}
+    decks, totals = {kind: _deck(chance) for kind in TARGETS}, Counter[str]()
     while meter.goes_on:
         place = meter.folder / "spoilt"
         shutil.copytree(meter.folder / "sound", place)
         desk = Desk.at(place)
         wounds = list(_wounds(desk, decks, chance))
+        hurt = {session: _content(desk.log(session)) for session in _SESSIONS}
         pipe = Child(lambda say, desk=desk: work_at(desk, say))
         told = f"{meter.seed}/{meter.trials} {', '.join(f'{each.path.name} {each.how}' for each in wounds)}"
-        for fault in _faults(desk, wounds, logs, pipe.listen()):
+        said = pipe.listen()
+        for fault in (*_faults(desk, wounds, logs, said), *_of_lines(hurt, said, totals)):
             meter.check(is_kept=False, told=f"{told}: {fault}")
         meter.tried(len(wounds))
         shutil.rmtree(place)
+    return totals
 
 
 def _fill(desk: Desk) -> None:
@@ -196,16 +213,29 @@ def _faults(
     if "prompt" not in served[0] and not any(line.startswith("typed assemble ") for line in said):
         yield "there is no prompt"
     for session in _SESSIONS:
-        for number, each in enumerate(served):
-            yield from _of_log(desk.log(session), logs[session], each.get(session), told, after=number > 0)
+        for each in served:
+            yield from _of_log(desk.log(session), logs[session], each.get(session), told)
     if set(served[0].get("recorded", ())) - set(served[1].get("s0", {"ids": ()})["ids"]):
         yield "what was recorded after the damage is not served"
     yield from _of_rest(wounds, served[0], told)
 
 
-def _of_log(
-    path: Path, before: bytes, own: dict[str, Any] | None, told: set[str], *, after: bool
-) -> Iterator[str]:
+def _of_lines(hurt: Mapping[str, bytes | None], said: Sequence[str], totals: Counter[str]) -> Iterator[str]:
+    """Hold the number of damaged lines that is told of each log to what its bytes were then, exactly."""
+    first = next((line for line in said if line.startswith("served ")), "served {}")
+    served = json.loads(first.partition(" ")[2])
+    for session, data in hurt.items():
+        if data is not None and session in served:
+            injected = sum(
+                bool(line.strip(_BLANK)) and not _is_entry(line) for line in data.split(b"\n")[:-1]
+            )
+            reported = served[session]["damaged"]
+            totals.update(injected=injected, reported=reported)
+            if reported != injected:
+                yield f"{reported} lines of {session} are told to be damaged, of {injected}"
+
+
+def _of_log(path: Path, before: bytes, own: dict[str, Any] | None, told: set[str]) -> Iterator[str]:
     """Compare what is served of a log with what is whole in it, and what is told with what is broken in it."""
     if path.is_symlink() or not path.is_file():
         if path.is_symlink() or path.exists():
@@ -216,11 +246,7 @@ def _of_log(
     if missing := whole - set(own["ids"] if own else ()):
         yield f"{sorted(missing)[:3]} of {path.name} are whole and are not served"
     *lines, last = data.split(b"\n")
-    changed = [line for line in lines if line.strip() and line not in written]
-    broken = [line for line in changed if not _is_json(line)]
-    torn = "torn_line" in told  # which what was recorded then made a line
-    if own and not after and not len(broken) - torn <= own["damaged"] <= len(changed):
-        yield f"{own['damaged']} lines of {path.name} are told to be damaged, of {len(broken)} to {len(changed)}"
+    broken = [line for line in lines if line.strip() and line not in written and not _is_json(line)]
     if (broken or (last and not _is_json(last))) and not {"torn_line", "damaged_lines"} & told:
         yield f"nobody is told of the damage to {path.name}"
 
@@ -263,6 +289,22 @@ def _of_notebook(wound: Wound, served: dict[str, Any]) -> Iterator[str]:
             yield f"{lost[:1]} is whole and is not in the prompt, and MEMORY.md is {served['states'].get('MEMORY.md')}"
 
 
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() and not path.is_symlink() else None
+
+
+def _is_entry(line: bytes) -> bool:
+    """Tell whether a line says what one of a transcript has to; what is of an unknown type is somebody else's."""
+    try:
+        found = json.loads(line.strip(_BLANK))
+    except ValueError:
+        return False
+    if not isinstance(found, dict) or found.get("type") != "entry":
+        return isinstance(found, dict)
+    texts = (found.get(name, "") for name in ("timestamp", "message_id", "source_plugin", "scope"))
+    return found.get("role") in _SPEAKERS and all(isinstance(each, str) for each in texts)
+
+
 def _is_json(data: bytes) -> bool:
     try:
         return isinstance(json.loads(data), dict)
@@ -287,10 +329,11 @@ CORRUPTION = Row(
     promise="corruption of transcripts, notebooks, catalog, index, records",
     quick=400,
     long=20_000,
-    share=3,
+    share=4,
     parts=2,
+    in_memory=True,
     run=spoil,
-    passes="0 crashes, 0 hangs over 1 s, every undamaged record served, damage reported",
+    passes="0 crashes, 0 hangs over 1 s, every undamaged record served, damage reported: of transcripts line for line",
     defects=(
         Defect(
             "sessions/transcript.py",

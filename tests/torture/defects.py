@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,17 +13,6 @@ from tests.torture.rows import Defect, Row
 ROOT = Path(__file__).parents[2]
 SEEN, NOT_KEPT = "yes", 4
 _LONGEST = 900
-
-
-def find_all(rows: Sequence[Row], tell: Callable[[str], None]) -> list[tuple[Row, Defect, str]]:
-    """Try each defect of these rows, and return what became of it: SEEN, or what went wrong."""
-    found = list[tuple[Row, Defect, str]]()
-    for row in rows:
-        for defect in row.defects:
-            outcome = _tried(row, defect)
-            tell(f"{row.number:>2}  {defect.says}: {outcome}")
-            found.append((row, defect, outcome))
-    return found
 
 
 def rotten(rows: Sequence[Row]) -> Iterator[str]:
@@ -35,7 +24,8 @@ def rotten(rows: Sequence[Row]) -> Iterator[str]:
                 yield f"row {row.number}, {defect.says}: its text is {times} times in {defect.file}"
 
 
-def _tried(row: Row, defect: Defect) -> str:
+def tried(row: Row, defect: Defect) -> str:
+    """Try a row on a copy that has a defect, and return what became of it: SEEN, or what went wrong."""
     with TemporaryDirectory(prefix="torture-defect-") as folder:
         source = Path(folder) / "src"
         shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))

@@ -5,11 +5,10 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from carrel.files import history, local
+from carrel.files import folders, history, local
 from carrel.records.sqlite.changes import SqliteChanges
 from carrel.records.sqlite.facts import SqliteFacts
 from carrel.records.sqlite.queue import SqliteQueue
-from carrel.runtime import edit
 from carrel.testing import FaultyDisk
 
 _CALLS = (
@@ -51,7 +50,7 @@ class Fuse:
     def lay(self) -> None:
         """Let all stores and records of this process burn it."""
         disk = _FusedDisk(self)
-        for module in (local, history, edit):
+        for module in (local, history, folders):
             module.Disk = lambda: disk  # pyright: ignore[reportAttributeAccessIssue]
         for of, verbs in _VERBS:
             for verb in verbs:

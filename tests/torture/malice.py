@@ -20,7 +20,7 @@ from carrel.app import Workspace
 from carrel.errors import CarrelError
 from carrel.importing import bring_in
 
-MOST_SECONDS, MOST_MEGABYTES = 3.0, 200.0
+MOST_SECONDS, MOST_MEGABYTES = 3.0, 100.0
 """Of the processor, for thirteen looks together; of memory, beyond what a plain workspace takes."""
 
 _ALARM, _ENOUGH = 300, 20
@@ -65,7 +65,7 @@ def _settings(root: Path, chance: random.Random) -> None:
     own: dict[str, Any] = {
         "layout": chance.choice(("carrel", "astra", "nexo", "agentscope", "squad", "openclaw", "../../x", 5)),
         "model": {"name": "openai:gpt-4o", "base_url": evil, "key_variable": "HOME"},
-        "search": {"embedder": "http", "embedder_url": evil, "embedder_model": "x"},
+        "search": {"embedder": "ollama", "embedder_url": evil, "embedder_model": "x"},
         "agents": [{"id": "main", "workspace": "../../..", "workspace_git": {"enabled": True}}],
         "budgets": {"file": -1 if chance.random() < 0.3 else 10**9},  # now and then
     }
@@ -213,7 +213,7 @@ TRICKS: Sequence[Trick] = (_git, _settings, _bomb, _special, _log, _names, _dept
 
 def tempt(meter: Meter) -> None:
     """Make a workspace of some tricks, and look at it in every way."""
-    chance = random.Random(meter.seed)
+    chance, costs = random.Random(meter.seed), list[tuple[float, float]]()
     _warm(meter.folder)
     while meter.goes_on:
         folder = meter.folder / "one"
@@ -230,11 +230,19 @@ def tempt(meter: Meter) -> None:
         meter.check(said and said[-1] == "done", f"{told}: it fell over after {said[-1:]}")
         for line in said:
             meter.check(not line.startswith("bad "), f"{told}: {line}")
+            costs += [_cost(line)] if line.startswith("cost ") else []
         canaries = list(folder.rglob("canary*"))
         meter.check(not canaries, f"{told}: {canaries[:1]}")
         meter.tried()
         os.chdir(meter.folder)
         shutil.rmtree(folder, ignore_errors=True)
+    seconds, megabytes = (max(each) for each in zip(*costs, strict=True)) if costs else (0, 0)
+    meter.figures["the dearest"] = f"{seconds:.1f} s of the processor, {megabytes:.0f} MB"
+
+
+def _cost(line: str) -> tuple[float, float]:
+    _, seconds, megabytes = line.split()
+    return float(seconds), float(megabytes)
 
 
 def _warm(folder: Path) -> None:
@@ -259,6 +267,7 @@ def _watched(root: Path, home: Path, say: Say) -> None:
     end = resource.getrusage(resource.RUSAGE_SELF)
     seconds = end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime
     megabytes = (end.ru_maxrss - start.ru_maxrss) / 1024
+    say(f"cost {seconds:.2f} {megabytes:.0f}")
     if seconds > MOST_SECONDS:
         say(f"bad it took {seconds:.1f} s of the processor")
     if megabytes > MOST_MEGABYTES:
@@ -305,7 +314,7 @@ MALICE = Row(
     long=5_000,
     share=2,
     run=tempt,
-    passes="0 processes, 0 network calls, 0 canary files, <= 3 s of the processor and <= 200 MB for thirteen looks",
+    passes="0 processes, 0 network calls, 0 canary files, <= 3 s of the processor and <= 100 MB for thirteen looks",
     defects=(
         Defect(
             "config/__init__.py",

@@ -79,10 +79,15 @@ LINKS = {
     "skills": "../outside",
     "link-git": ".git/config",
     "link-own": ".carrel/state/records.db",
+    "link-\udcff.md": "../outside/secret.md",
+    "link-\udcff": "../outside",
     **{f"chain-{number}": f"chain-{number + 1}" for number in range(50)},
     "chain-50": "../outside/secret.md",
 }
-SPECIAL = ("pipe.md", "knowledge/pipe.md", "sock.md", "folder.md", "knowledge/file", "huge.md", "shared.md")
+SPECIAL = (
+    *("pipe.md", "knowledge/pipe.md", "sock.md", "folder.md", "knowledge/file", "huge.md", "shared.md"),
+    *("caf\udce9.md", "\udcff\udcfe/secret.md", "knowledge/pipe-\udc80.md"),  # names that are not UTF-8
+)
 
 MET: Sequence[str] = (
     *(name for name in LINKS if not name.startswith("chain-")),
@@ -102,6 +107,9 @@ def furnish(root: Path) -> None:
         "sock.md": _socket,
         "folder.md": Path.mkdir,
         "knowledge/file": Path.touch,
+        "caf\udce9.md": lambda path: path.write_text("Coffee.\n"),
+        "\udcff\udcfe/secret.md": lambda path: path.write_text("Here.\n"),
+        "knowledge/pipe-\udc80.md": os.mkfifo,
         "huge.md": lambda path: (path.touch(), os.truncate(path, 1 << 40)),
         "shared.md": lambda path: path.hardlink_to(root.parent / "outside/shared.md"),
         **{name: lambda path, target=target: path.symlink_to(target) for name, target in LINKS.items()},

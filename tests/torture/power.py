@@ -1,24 +1,26 @@
 """Row 3: the power is cut right after an acknowledgement; what the disk has then is what there is.
 
 A file system in a file is copied at that moment, with nothing flushed by luck, and the copy is mounted. Where
-nothing can be mounted, a disk that keeps what was synced, and nothing else, stands for it; the row says so.
+nothing can be mounted, a disk that keeps what was synced, and nothing else, stands for it. There, and in the long tier,
+the order of the real calls of each command is looked at as well. The row says which of these it was.
 """
 
 import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.torture import verifier
+from tests.torture import order, verifier
 from tests.torture.deeds import KINDS, Deeds
 from tests.torture.desk import Child, Desk, Say
+from tests.torture.operations import OPERATIONS, prepare
 from tests.torture.rows import Defect, Meter, Row
 
-from carrel.files import history, local
-from carrel.runtime import edit
+from carrel.files import folders, history, local
 from carrel.testing import VolatileDisk
 
 _MAKE = {
@@ -48,7 +50,37 @@ def cut_the_power(meter: Meter) -> None:
                     cuts[kind] += _cut_some(meter, kind)
     while not kinds and meter.goes_on:
         cuts["seam"] += _cut_by_the_seam(meter)
-    meter.figures["cuts"] = ", ".join(f"{kind} {count:,}" for kind, count in cuts.items())
+    meter.figures["proved by images" if kinds else "proved by a disk that forgets"] = ", ".join(
+        f"{kind} {count:,}" for kind, count in cuts.items()
+    )
+    if not kinds or meter.wanted > _QUICK:
+        _prove_by_order(meter)
+
+
+def _prove_by_order(meter: Meter) -> None:
+    """See in what order each command makes its calls; first, that a wrong order is seen."""
+    if not order.is_there():
+        meter.left_out.append("the order of calls was not looked at here: no strace")
+        return
+    for told in order.unseen(meter.folder / "order/writers"):
+        meter.check(is_kept=False, told=told)
+    live, start = meter.folder / "order/live", meter.folder / "order/start"
+    prepare(live)
+    shutil.copytree(live, start)
+    commands, changes = 0, 0
+    for operation, is_fresh in [(each, False) for each in OPERATIONS] + [
+        (each, True) for each in OPERATIONS[:6]
+    ]:
+        if isinstance(operation.asked, tuple):
+            shutil.rmtree(live)
+            desk = Desk(live) if is_fresh else Desk.at(Path(shutil.copytree(start, live)))
+            ledger = order.Ledger(live)
+            command = [sys.executable, "-m", "carrel", *operation.asked, "--json"]
+            lines = order.strace(command, desk.root, desk.environ, operation.given)
+            for told in order.wrong_with(ledger, lines):
+                meter.check(is_kept=False, told=f"{operation.name}: {told}")
+            commands, changes = commands + 1, changes + ledger.changes
+    meter.figures["proved by the order of calls"] = f"{commands} commands, {changes:,} changes"
 
 
 def _cut_some(meter: Meter, kind: str) -> int:
@@ -109,7 +141,7 @@ def _cut_by_the_seam(meter: Meter) -> int:
 
     def work(say: Say) -> None:
         disk = VolatileDisk(deeds.desk.root)
-        for module in (local, history, edit):
+        for module in (local, history, folders):
             module.Disk = lambda: disk  # pyright: ignore[reportAttributeAccessIssue]
 
         def cut(said: str) -> None:
@@ -183,7 +215,7 @@ POWER = Row(
     promise="power cut: the disk as it is right after the acknowledgement",
     quick=_QUICK,
     long=1_000,
-    share=3,
+    share=2,
     run=cut_the_power,
     passes="0 missing, 0 of no length, every image opens",
     defects=(

@@ -1,5 +1,6 @@
 """What a row of the table is: a promise, tried again and again until it was tried often enough or time is up."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 MOST_TOLD = 20
+_MEMORY = Path("/dev/shm")
 
 
 class Meter:
@@ -75,10 +77,17 @@ class Row(NamedTuple):
     parts: int = 1
     """Into how many tests the quick tier is divided: each tries its part, with a seed of its own from 1 on."""
 
+    in_memory: bool = False
+    """Whether it asks nothing of a disk, so that memory will do for one, where there is such a folder."""
+
+    paced: bool = False
+    """Whether it is to last rather than to be often: it runs beside the others, for all of the time."""
+
 
 def held(row: Row, wanted: int, seconds: float, *, seed: int = 1, watch: Watch | None = None) -> Meter:
     """Try a row in a folder of its own, and return what came of it."""
-    with TemporaryDirectory(prefix=f"torture-{row.number}-") as folder:
+    memory = _MEMORY if row.in_memory and os.access(_MEMORY, os.W_OK) else None
+    with TemporaryDirectory(prefix=f"torture-{row.number}-", dir=memory) as folder:
         meter = Meter(wanted, seconds, Path(folder), seed, watch)
         row.run(meter)
     return meter

@@ -4,6 +4,7 @@
    seen(): how many such calls there were since. */
 
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +13,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { OPEN = 1, MAKE = 2, WRITE = 4, SYNC = 8, NAME = 16, SIZE = 32, READ = 64 };
+enum { OPEN = 1, MAKE = 2, WRITE = 4, SYNC = 8, NAME = 16, SIZE = 32, READ = 64, LOCK = 128, CLOSE = 256, LOOK = 512, LIST = 1024 };
 
 static char folder[PATH_MAX];
 static size_t length;
@@ -156,3 +158,53 @@ int mkdirat(int at, const char *path, mode_t mode) {
     FAIL_IF(NAME, of_path(at, path))
     return REAL(mkdirat)(at, path, mode);
 }
+
+/* What was closed is closed, whatever the answer is. */
+int close(int fd) {
+    int concerns = armed && of_fd(fd), ended = REAL(close)(fd);
+    FAIL_IF(CLOSE, concerns)
+    return ended;
+}
+int flock(int fd, int how) {
+    FAIL_IF(LOCK, of_fd(fd))
+    return REAL(flock)(fd, how);
+}
+int fchmod(int fd, mode_t mode) {
+    FAIL_IF(NAME, of_fd(fd))
+    return REAL(fchmod)(fd, mode);
+}
+
+/* Folders are read by calls that libc makes itself. */
+DIR *opendir(const char *path) {
+    if (armed && fails(LIST, of_path(AT_FDCWD, path))) { errno = fault; return NULL; }
+    return REAL(opendir)(path);
+}
+#define LISTS(name, entry) \
+    struct entry *name(DIR *of) { \
+        if (armed && fails(LOOK, of_fd(dirfd(of)))) { errno = fault; return NULL; } \
+        return REAL(name)(of); \
+    }
+LISTS(readdir, dirent)
+LISTS(readdir64, dirent64)
+
+#define LOOKS(name, kind) \
+    int name(const char *path, struct kind *found) { \
+        FAIL_IF(LOOK, of_path(AT_FDCWD, path)) \
+        return REAL(name)(path, found); \
+    }
+LOOKS(stat, stat)
+LOOKS(stat64, stat64)
+LOOKS(lstat, stat)
+LOOKS(lstat64, stat64)
+
+#define LOOKS_AT(name, kind) \
+    int name(int at, const char *path, struct kind *found, int flags) { \
+        FAIL_IF(LOOK, of_path(at, path)) \
+        return REAL(name)(at, path, found, flags); \
+    }
+LOOKS_AT(fstatat, stat)
+LOOKS_AT(fstatat64, stat64)
+#define LOOKS_FD(name, kind) \
+    int name(int fd, struct kind *found) { FAIL_IF(LOOK, of_fd(fd)) return REAL(name)(fd, found); }
+LOOKS_FD(fstat, stat)
+LOOKS_FD(fstat64, stat64)

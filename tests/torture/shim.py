@@ -8,24 +8,29 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-_OPEN, _MAKE, _WRITE, _SYNC, _NAME, _SIZE, _READ = (1 << place for place in range(7))
+KINDS = ("open", "make", "write", "sync", "name", "size", "read", "lock", "close", "look", "list")
+"""Of calls: those that change what has which name are of one kind, and so are those that look at files."""
+
+_OPEN, _MAKE, _WRITE, _SYNC, _NAME, _SIZE, _READ, _LOCK, _CLOSE, _LOOK, _LIST = (
+    1 << place for place in range(len(KINDS))
+)
 _BEFALLS = {
-    errno.EIO: _OPEN | _MAKE | _WRITE | _SYNC | _NAME | _SIZE | _READ,
+    errno.EIO: (1 << len(KINDS)) - 1,
     errno.ENOSPC: _MAKE | _WRITE | _SYNC | _NAME | _SIZE,
-    errno.EINTR: _OPEN | _WRITE | _SYNC | _READ,
-    errno.EMFILE: _OPEN,
+    errno.EINTR: _OPEN | _WRITE | _SYNC | _READ | _LOCK,
+    errno.EMFILE: _OPEN | _LIST,
     0: _WRITE,
 }
 """Which calls each error can come from; none at all is a write that is cut short."""
 
 
-def build(folder: Path) -> Path | None:
-    """Return the shim, ready to be loaded; nothing where there is no compiler."""
+def build(folder: Path, name: str = "shim.c") -> Path | None:
+    """Return the shim, or another one, ready to be loaded; nothing where there is no compiler."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         return None
-    made = folder / "shim.so"
-    source = Path(__file__).with_name("shim.c")
+    source = Path(__file__).with_name(name)
+    made = (folder / name).with_suffix(".so")
     words = [compiler, "-shared", "-fPIC", "-O1", "-o", str(made), str(source), "-ldl"]
     return made if subprocess.run(words, capture_output=True, check=False).returncode == 0 else None
 

@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from tests.torture import defects
-from tests.torture.rows import Row
+from tests.torture import defects, lanes, page
+from tests.torture.rows import Meter, Row
 from tests.torture.table import ROWS
 
 
@@ -38,3 +38,34 @@ def test_every_row_has_a_number_of_its_own_and_is_shown_able_to_fail() -> None:
     numbers = [row.number for row in ROWS]
     assert numbers == sorted(set(numbers))
     assert [row.number for row in ROWS if not row.defects] == []
+
+
+def test_what_one_run_found_stays_on_the_page_until_another_tries_the_same(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(
+        "# Page\n\n<!-- table -->\nNot run yet.\n<!-- end of table -->\n<!-- defects -->\n<!-- end of defects -->\n"
+    )
+    meter, (first, second, *_) = Meter(1, 1, tmp_path), ROWS
+    for row, seed in ((second, 1), (first, 1), (second, 2)):
+        page.put_row(path, row, meter, seconds=60, seed=seed)
+    page.put_defect(path, first, first.defects[0], "no | or\nyes")
+    page.put_defect(path, second, second.defects[0], "yes")
+    page.put_defect(path, first, first.defects[0], defects.SEEN)
+    lines = [line.split(" | ") for line in path.read_text().splitlines() if line.startswith("| ")]
+    told = [(line[0], "seed 2" in line[5]) for line in lines if len(line) == len(lines[0])]
+    assert told == [("| #", False), ("| ---", False), ("| 1", False), ("| 2", True)]
+    assert [line[3] for line in lines[4:]] == ["seen", "---", "yes", "yes"]
+
+
+def test_rows_beside_each_other_share_the_time_and_one_that_is_paced_has_all_of_it():
+    given = dict[int, float]()
+
+    def note(row: Row, seconds: float) -> int:
+        given[row.number] = seconds
+        return row.number == 3
+
+    assert max(lanes.try_all(ROWS, 1_000, note)) == 1
+    assert sorted(given) == [row.number for row in ROWS]
+    assert [
+        number for number, seconds in given.items() if seconds == 1_000 and number != ROWS[-1].number
+    ] == [12]
