@@ -1,123 +1,43 @@
 """Figures of what plugs into other programs: `python bench/adapters.py [--json FILE]`.
 
-A hook from its start to its answer, against an empty Python process, in CPU time, which other jobs on the
-machine do not blur. Each round measures all of them, one after the other. A turn of a framework's agent with
-a workspace, against the same turn without, one after the other, with a model that answers at once.
+A hook from its start to its end, against an empty Python process. A turn of a framework's agent with a
+workspace, against the same turn without, one after the other, with a model that answers at once: one that
+keeps no copy of what it is told, since that would count against whoever tells it more.
 """
 
 import asyncio
-import json
-import os
-import shutil
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from pydoc_data.topics import topics
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agents import Agent as OpenAIAgent
-from agents import RunConfig, Runner
-from agents.testing import ScriptedModel, assistant_message
+from agents import Model as OpenAIModel
+from agents import ModelResponse as OpenAIResponse
+from agents import RunConfig, Runner, Usage
+from agents.testing import assistant_message
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart
-from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models import Model
 
+import adapters_hooks
 import adapters_langchain
 import sessions
 from carrel import Workspace
-from carrel.adapters.openai_agents import CarrelSession
+from carrel.adapters.openai_agents import CarrelSession, workspace_tools
 from carrel.adapters.pydantic_ai import CarrelCapability
 from figures import Figure, figure, options, run
 
-BAR = 4
-ROUNDS = 25
 TURNS = 200
 WARM_UP = 5
 ADDED = 10
 A_SESSION = 10
-# Real prose that every Python has.
-PROSE = "\n".join(topics[name] for name in sorted(topics))
-SIZE = 1_200
-PARTS = {"page-{:03}.md": 100, "memory/{}.md": 300, "knowledge/n{:03}.md": 300, "notes/n{:03}.md": 299}
 
 
 def main() -> None:
-    run((hooks, turns), options(__doc__).parse_args().json)
-
-
-def make_workspace(folder: Path) -> Path:
-    """A workspace of 1,000 files: documents, days of a journal, knowledge, notes."""
-    root = folder / "thousand"
-    number = 0
-    for pattern, count in PARTS.items():
-        for place in range(count):
-            day = f"2025-{1 + place // 28:02}-{1 + place % 28:02}"
-            path = root / pattern.format(day if "{}" in pattern else place)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            begin = number * SIZE % (len(PROSE) - SIZE)
-            path.write_text(PROSE[begin : begin + SIZE])
-            number += 1
-    (root / "carrel.yaml").write_text("agents: [{id: main, systemPromptTemplate: You are main.}]\n")
-    time.sleep(2.1)  # a file that changed within 2 s is never trusted by its stamp
-    return root
-
-
-def hooks(folder: Path) -> list[Figure]:
-    root = make_workspace(folder)
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    payload = folder / "payload.json"
-    told = {"session_id": "s1", "cwd": str(root), "transcript_path": str(folder / "t.jsonl")}
-    payload.write_text(json.dumps(told | {"prompt": "How do class definitions bind the names of arguments?"}))
-    (folder / "t.jsonl").write_text("")
-    carrel = [str(Path(sys.executable).with_name("carrel"))]
-    hook = ["hook", "{}", "--harness", "claude", "--scope", "main"]
-    commands = {
-        "nothing": [sys.executable, "-c", "pass"],
-        "re": [sys.executable, "-c", "import re"],
-        "json": [sys.executable, "-c", "import json, re"],
-        "session-start": [*carrel, *(word.format("session-start") for word in hook)],
-        "prompt": [*carrel, *(word.format("prompt") for word in hook)],
-        "stop": [*carrel, *(word.format("stop") for word in hook)],
-        "module": [sys.executable, "-m", "carrel", *(word.format("session-start") for word in hook)],
-    }
-    cold = spent(commands["session-start"], environment, payload)
-    said = subprocess.run(
-        commands["prompt"], env=environment, stdin=payload.open(), capture_output=True, check=True
-    )
-    assert b"additionalContext" in said.stdout, said
-    times: dict[str, float] = dict.fromkeys(commands, float("inf"))
-    for _ in range(ROUNDS):
-        for name, command in commands.items():
-            times[name] = min(times[name], spent(command, environment, payload))
-    shutil.rmtree(root)
-    ratio = {name: took / times["nothing"] for name, took in times.items()}
-    return [
-        figure("python -c pass", times["nothing"] * 1000, "ms"),
-        figure("  and import re, as the installed script does", ratio["re"], "x"),
-        figure("  and import json", ratio["json"], "x"),
-        figure("hook session-start, 1,000 files, warm", ratio["session-start"], "x", BAR),
-        figure("hook prompt with recall, 1,000 files, warm", ratio["prompt"], "x", BAR),
-        figure("hook session-start by python -m carrel, warm", ratio["module"], "x", BAR),
-        figure("hook stop, nothing new in the transcript", ratio["stop"], "x"),
-        figure("hook session-start, first time", cold / times["nothing"], "x"),
-    ]
-
-
-def spent(command: list[str], environment: dict[str, str], payload: Path) -> float:
-    """The CPU time of a process, in seconds."""
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, str(payload), os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-    ]
-    process = os.posix_spawn(command[0], command, environment, file_actions=actions)
-    _, status, used = os.wait4(process, 0)
-    assert status == 0, command
-    return used.ru_utime + used.ru_stime
+    run((adapters_hooks.hooks, turns), options(__doc__).parse_args().json)
 
 
 class Held(NamedTuple):
@@ -238,15 +158,19 @@ def waiting(turn: Callable[[int], Awaitable[object]]) -> Hold:
     return lambda number: LOOP.run(hold(number))
 
 
-def pydantic_ai_turns(workspace: Workspace) -> tuple[Hold, Hold]:
-    def answer(*_):
+class Silent(Model):
+    """A model of Pydantic AI that answers at once."""
+
+    model_name = system = "silent"
+
+    async def request(self, *_: Any) -> ModelResponse:
         return ModelResponse([TextPart("Very well.")])
 
-    bare = Agent(FunctionModel(answer), instructions="You are Ada.")
+
+def pydantic_ai_turns(workspace: Workspace) -> tuple[Hold, Hold]:
+    bare = Agent(Silent(), instructions="You are Ada.")
     joined = Agent(
-        FunctionModel(answer),
-        instructions="You are Ada.",
-        capabilities=[CarrelCapability(workspace, scope="main")],
+        Silent(), instructions="You are Ada.", capabilities=[CarrelCapability(workspace, scope="main")]
     )
 
     def turn(agent: Agent, number: int) -> Awaitable[object]:
@@ -255,22 +179,31 @@ def pydantic_ai_turns(workspace: Workspace) -> tuple[Hold, Hold]:
     return waiting(partial(turn, bare)), waiting(partial(turn, joined))
 
 
+class Quiet(OpenAIModel):
+    """A model of the OpenAI Agents SDK that answers at once, each time by another id, as providers do."""
+
+    told = 0
+
+    async def get_response(self, *_: Any, **__: Any) -> OpenAIResponse:
+        self.told += 1
+        words = assistant_message("Very well.", item_id=f"msg_{self.told}")
+        return OpenAIResponse([words], usage=Usage(), response_id=None)
+
+    def stream_response(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+
 def openai_agents_turns(workspace: Workspace) -> tuple[Hold, Hold]:
-    def agent(number: int, tools=()) -> OpenAIAgent:
-        words = [assistant_message("Very well.", item_id=f"msg_{number}")]
-        return OpenAIAgent(
-            name="Ada", instructions="You are Ada.", model=ScriptedModel([words]), tools=[*tools]
-        )
+    alone = OpenAIAgent(name="Ada", instructions="You are Ada.", model=Quiet())
+    agent = alone.clone(model=Quiet(), tools=workspace_tools(workspace, scope="main"))
 
     def bare(number: int) -> Awaitable[object]:
-        return Runner.run(agent(number), question(number), run_config=RunConfig(tracing_disabled=True))
+        return Runner.run(alone, question(number), run_config=RunConfig(tracing_disabled=True))
 
     def joined(number: int) -> Awaitable[object]:
         session = CarrelSession(workspace, f"openai-{number // A_SESSION}", scope="main")
         config = RunConfig(call_model_input_filter=session.with_context, tracing_disabled=True)
-        return Runner.run(
-            agent(number, session.tools()), question(number), session=session, run_config=config
-        )
+        return Runner.run(agent, question(number), session=session, run_config=config)
 
     return waiting(bare), waiting(joined)
 

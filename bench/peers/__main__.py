@@ -1,63 +1,77 @@
 """Carrel beside its peers: `python bench/peers [PART…] [--install] [--peer NAME]… [--data FILE] [--out DIR]`.
 
 The same work in one run, each peer in an environment of its own, with the same embedder and the same texts:
-`locomo` what is found, `speed` ingest and search of 50,000 chunks, `kills` what is left of acknowledged
-writes after kill -9. What could not run is told with its reason. Tables and plots are written to DIR.
+`assembly` the next prompt, beside a loader that reads and counts; `cache` what a provider's cache holds of a
+hundred requests; `locomo` what is found; `speed` ingest and search of 50,000 chunks; `kills` what is left of
+acknowledged writes after kill -9. What could not run is told with its reason. Tables and plots are written
+to DIR.
 """
 
 import argparse
 import os
 import platform
-import random
-import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(1, str(Path(__file__).parents[1]))  # the benchmarks beside this folder
 
-from drawing import Table, write
-from peer import PACKAGES, Missing, Peer, install
+try:
+    from assembling import assembly
+    from caching import caching
+    from drawing import write
+    from kills import kills
+    from peer import CARREL, PACKAGES, install, versions
+    from retrieval import found
+    from speed import speed
+    from table import Table
 
-import locomo
-import search
+    import search
+except ModuleNotFoundError as missing:  # after `make demo` alone, for instance
+    sys.exit(
+        f"{missing.name} is not installed: `make .venv/.benched` installs what benchmarks need, "
+        "and `.venv/bin/python bench/peers` has it."
+    )
 
-BATCH = 1_000
-A_ROUND, WARM = 50, 5
-"""Questions that one is asked before it is another's turn, and those before them that do not count."""
-
-LONGEST = 300.0
-"""Seconds after which an ingest is stopped, and told as such."""
-
-KILLS = 10
 Part = Callable[[Sequence[str], argparse.Namespace, Path], list[Table]]
+PARTS: Mapping[str, Part] = {
+    "assembly": assembly,
+    "cache": caching,
+    "locomo": found,
+    "speed": speed,
+    "kills": kills,
+}
+ALONE = ("assembly", "cache")
+"""Parts in which no peer takes part."""
 
 
 def main() -> None:
     chosen = _chosen()
     names = chosen.peer or list(PACKAGES)
     if chosen.install:
-        for name in names:
-            print(f"installing {name} …", flush=True)
-            install(name)
-    tables: list[Table] = []
+        _install(names)
+        return
     for part in chosen.parts or list(PARTS):
+        machine, began = _machine([CARREL] if part in ALONE else names), time.perf_counter()
         with tempfile.TemporaryDirectory(prefix=f"peers-{part}-") as folder:
-            for table in PARTS[part](names, chosen, Path(folder)):
-                print(f"\n{table.to_markdown()}", flush=True)
-                tables.append(table)
-    if chosen.out:
-        write(chosen.out, tables, _machine())
+            tables = PARTS[part](names, chosen, Path(folder))
+        for table in tables:
+            print(f"\n### {table.title}\n\n{table.to_markdown()}", flush=True)
+        if chosen.out:  # after each part, so that an end before the end loses no more than one
+            write(chosen.out, tables, machine)
+        print(f"  {part}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
 
 
 def _chosen() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python bench/peers", description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=", ".join(PARTS))
-    parser.add_argument("--install", action="store_true", help="make the peers' environments in .peers/")
+    parser.add_argument("--install", action="store_true", help="only make the peers' environments in .peers/")
     parser.add_argument("--peer", action="append", choices=list(PACKAGES), help="only this one; repeatable")
     parser.add_argument("--data", type=Path, help="LoCoMo as JSON, for the part `locomo`")
     parser.add_argument("--chunks", type=int, default=search.CHUNKS)
@@ -65,171 +79,38 @@ def _chosen() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _machine() -> dict[str, str]:
-    cores = str(os.cpu_count())
-    return {"date": f"{date.today()}", "python": platform.python_version(), "cores": cores}  # noqa: DTZ011
-
-
-# What is found
-
-
-def found(names: Sequence[str], chosen: argparse.Namespace, folder: Path) -> list[Table]:
-    """Recall of the turns that hold the evidence, of each peer with the text that suits it best."""
-    if chosen.data is None:
-        return [Table.without("locomo", "LoCoMo: what is found", "no data: name it with --data")]
-    conversations = locomo.read(chosen.data)
-    table = Table("locomo", "LoCoMo: what is found", "recall@10", better="more")
+def _install(names: Sequence[str]) -> None:
     for name in names:
-        with _tolerated(table, name):
-            ways = {told: _marks(name, lead, conversations, folder / told) for told, lead in LEADS.items()}
-            for told, (marks, version) in ways.items():
-                usual = [each for each in marks if each.category != locomo.ADVERSARIAL]
-                other = [each.recall for each in marks if each.category == locomo.ADVERSARIAL]
-                table.add(
-                    f"{name} {version}, {told}",
-                    statistics.mean(each.recall for each in usual),
-                    {
-                        "nDCG@10": statistics.mean(each.gain for each in usual),
-                        "evidence in 1,000 tokens": statistics.mean(each.within for each in usual),
-                        "adversarial recall@10": statistics.mean(other),
-                    },
-                )
-    return [table]
+        print(f"installing {name} …", flush=True)
+        try:
+            install(name)
+        except subprocess.CalledProcessError as error:
+            print(f"{name} cannot be installed: pip ended with {error.returncode}", flush=True)
 
 
-def _plain(turn: locomo.Said) -> str:
-    return turn.text
+def _machine(names: Sequence[str]) -> dict[str, Any]:
+    """What the figures depend on beside the code: the machine, what else it did, and what was installed."""
+    return {
+        "date": f"{date.today()}",  # noqa: DTZ011 - the reader's day
+        "cores": os.cpu_count(),
+        "processor": _processor(),
+        "memory": f"{round(os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30)} GB",
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 1),
+        "versions": versions(names),
+    }
 
 
-def _prefixed(turn: locomo.Said) -> str:
-    return f"{turn.date} {date.fromisoformat(turn.date):%-d %B %Y} {turn.speaker}:\n{turn.text}"
-
-
-LEADS: Mapping[str, Callable[[locomo.Said], str]] = {
-    "text alone": _plain,
-    "date, speaker and text": _prefixed,
-}
-
-
-def _marks(
-    name: str,
-    lead: Callable[[locomo.Said], str],
-    conversations: Sequence[locomo.Conversation],
-    folder: Path,
-) -> tuple[list[locomo.Marks], str]:
-    marks = list[locomo.Marks]()
-    version = ""
-    for each in conversations:
-        with Peer(name, folder / name / each.name) as peer:
-            version = peer.version
-            peer.tell(do="add", numbers=list(range(len(each.said))), texts=[lead(turn) for turn in each.said])
-            peer.tell(do="settle")
-            asked = [question.text for question in each.questions]
-            answers = peer.tell(do="ask", texts=asked, limit=locomo.ENOUGH)["answers"]
-            for question, (_, numbers) in zip(each.questions, answers, strict=True):
-                turns = (each.said[number] for number in numbers)
-                marks.append(locomo.mark(question, [locomo.Told(turn.id, turn.text) for turn in turns]))
-    return marks, version
-
-
-# How long it takes
-
-
-def speed(names: Sequence[str], chosen: argparse.Namespace, folder: Path) -> list[Table]:
-    """Ingest one after the other, then questions in turns, so that each has its share of the machine."""
-    texts = list(search.Talk(chosen.chunks).texts())
-    ingest = Table("ingest", f"Ingest of {chosen.chunks:,} chunks", "s")
-    peers: dict[str, Peer] = {}
-    for name in names:
-        with _tolerated(ingest, name):
-            peer = Peer(name, folder / name)
-            peers[f"{name} {peer.version} ({peer.about})"] = peer
-            seconds, added = _ingested(peer, texts)
-            ingest.add(f"{name} {peer.version}", seconds, {"chunks": added})
-    tables = [ingest]
-    for size in (5, 50):
-        taken = _times(peers, search.questions(size))
-        table = Table(f"search-{size}", f"Search, questions of {size} words", "ms, p50")
-        for told, own in taken.items():
-            table.add(told, own[len(own) // 2], {"p99": own[len(own) * 99 // 100]})
-        tables.append(table)
-    for peer in peers.values():
-        peer.close()
-    return tables
-
-
-def _ingested(peer: Peer, texts: Sequence[str]) -> tuple[float, int]:
-    began, added = time.perf_counter(), 0
-    while added < len(texts) and time.perf_counter() - began < LONGEST:
-        part = texts[added : added + BATCH]
-        peer.tell(do="add", numbers=list(range(added, added + len(part))), texts=part)
-        added += len(part)
-    peer.tell(do="settle")
-    return time.perf_counter() - began, added
-
-
-def _times(peers: Mapping[str, Peer], asked: Sequence[str]) -> dict[str, list[float]]:
-    taken: dict[str, list[float]] = {name: [] for name in peers}
-    for start in range(0, len(asked), A_ROUND):
-        for name, peer in peers.items():
-            texts = [*asked[:WARM], *asked[start : start + A_ROUND]]
-            answers = peer.tell(do="ask", texts=texts, limit=10)["answers"]
-            taken[name] += [milliseconds for milliseconds, _ in answers[WARM:]]
-    return {name: sorted(own) for name, own in taken.items()}
-
-
-# What is left after a kill
-
-
-def kills(names: Sequence[str], chosen: argparse.Namespace, folder: Path) -> list[Table]:
-    """Write one text after another, each acknowledged, kill the process, and look what is there."""
-    del chosen
-    table = Table("kills", f"Acknowledged writes lost to {KILLS} kills of the process", "lost")
-    for name in names:
-        if name == "txtai":
-            table.leave_out("txtai", "it writes when it is told to save, all at once")
-            continue
-        with _tolerated(table, name):
-            chance = random.Random(1)
-            acknowledged, broken = set[int](), 0
-            for number in range(KILLS):
-                broken += not _killed(name, folder / name, acknowledged, number * 100_000, chance)
-            with Peer(name, folder / name) as peer:
-                kept = set(peer.tell(do="kept")["kept"])
-                more = {"acknowledged": len(acknowledged), "could not be opened": broken}
-                table.add(f"{name} {peer.version}", len(acknowledged - kept), more)
-    return [table]
-
-
-def _killed(name: str, folder: Path, acknowledged: set[int], first: int, chance: random.Random) -> bool:
-    """Write until the process is killed; tell whether the store could be opened."""
+def _processor() -> str:
+    """What Linux says it is; elsewhere its kind."""
     try:
-        peer = Peer(name, folder)
-    except EOFError:
-        return False
-    with peer, suppress(EOFError):
-        peer.tell(do="add", numbers=[first], texts=[f"Text {first}."])
-        acknowledged.add(first)
-        peer.kill_in(chance.uniform(0.2, 1.0))
-        for number in range(first + 1, first + 100_000):
-            peer.tell(do="add", numbers=[number], texts=[f"Text {number}."])
-            acknowledged.add(number)
-    return True
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
 
-
-@contextmanager
-def _tolerated(table: Table, name: str) -> Iterator[None]:
-    """A peer that is missing or fails is told in the table, and the others go on."""
-    print(f"  {table.title}: {name} …", file=sys.stderr, flush=True)
-    try:
-        yield
-    except Missing as error:
-        table.leave_out(name, str(error))
-    except EOFError:
-        table.leave_out(name, "it ended with an error")
-
-
-PARTS: Mapping[str, Part] = {"locomo": found, "speed": speed, "kills": kills}
 
 if __name__ == "__main__":
     main()

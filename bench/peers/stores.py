@@ -195,7 +195,7 @@ class LangGraph:
 class Mem0:
     """Its raw mode (`infer=False`) on Qdrant in a folder, as its own default is; no model is called."""
 
-    about = "vectors; words where its store has them"
+    about = "vectors only, exact"
 
     def __init__(self, folder: Path) -> None:
         os.environ.update({"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder / "own")})
