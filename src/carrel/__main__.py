@@ -10,6 +10,10 @@ def main() -> None:
 
         if (code := run_hook(sys.argv[1:])) is not None:
             sys.exit(code)
+    from carrel.cli.verbs import answer_shell  # noqa: PLC0415 - as below
+
+    if answer_shell():  # a person waits for it with a key pressed
+        return
     from carrel.cli.main import run  # noqa: PLC0415 - `import carrel.__main__` stays light
 
     sys.exit(run(sys.argv[1:]))

@@ -20,12 +20,14 @@ from carrel.context.compare import (
 )
 from carrel.context.explain import Explanation, explain
 from carrel.context.report import Report
+from carrel.files.mounts import tell_of_network
 from carrel.files.paths import clean
 from carrel.findings import Finding
 from carrel.furnished import Furnished
 from carrel.making import Made
 from carrel.opening import (
     DEFAULT_AGENT,
+    extensions_in_use,
     find_workspace,
     open_workspace,
     pick_agent,
@@ -37,6 +39,7 @@ from carrel.runtime.health import Health, examine, missing_files, visible_to
 from carrel.runtime.prepare import at_hand, preview, records_unavailable
 from carrel.sessions.message import Message
 from carrel.sessions.places import valid_session
+from carrel.settings.remembering import RetentionSettings
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 if TYPE_CHECKING:  # what only conversations need is loaded by the first of them
@@ -249,14 +252,14 @@ class Workspace(Furnished):
     def sweep(
         self, *, model: "Model | None" = None, limit: int = 100, kinds: Sequence[str] | None = None
     ) -> "Swept":
-        """Do what waits in the queue, at most so much of it; consolidate and dream if it is time.
+        """Do what waits in the queue, at most so much of it; consolidate, dream and take away if it is time.
 
         Without an agent of its own, each that is at home here consolidates and dreams for itself.
         """
         with telemetry.span("upsert_memory", gen_ai__operation__name="upsert_memory") as span:
             if kinds is None:
                 now = self.config.clock.now()
-                self._for_each_agent(lambda each: each.conversations.learning.consolidation.put_on_time(now))
+                self._for_each_agent(lambda each: each.conversations.learning.put_on_time(now))
             swept = self.conversations.sweep(model, limit, kinds)
             if kinds is None:
                 self.forgetting.finish()
@@ -338,7 +341,8 @@ class Workspace(Furnished):
     def validate(self, *, scope: str = Scope.MAIN) -> tuple[Finding, ...]:
         """Return what the layout expects and the directory lacks; nothing here is an error."""
         ground = self.assembler.ground
-        return missing_files(self.files, ground, visible_to(ground, parse_scope(scope)))
+        found = missing_files(self.files, ground, visible_to(ground, parse_scope(scope)))
+        return (*found, *(each for each in extensions_in_use(self._base) if each.severity == "error"))
 
     def report(self, *, scope: str = Scope.MAIN) -> Report:
         """Return the account of what a model would read now, without a session."""
@@ -352,7 +356,12 @@ class Workspace(Furnished):
             return health
         from carrel.conversing.parts import look_over  # noqa: PLC0415 - for the owner only
 
-        found = (*look_over(self, lambda: self.sessions), *(self._records_faults() or self._memory_faults()))
+        found = (
+            *tell_of_network(self.root),
+            *extensions_in_use(self._base),
+            *look_over(self, lambda: self.sessions),
+            *(self._records_faults() or self._memory_faults()),
+        )
         return replace(health, findings=(*health.findings, *found))
 
     def _records_faults(self) -> tuple[Finding, ...]:
@@ -364,7 +373,11 @@ class Workspace(Furnished):
         return ()
 
     def _memory_faults(self) -> tuple[Finding, ...]:
-        return self.memory.findings() if self._has_records() else ()
+        if not self._has_records():
+            return ()
+        is_kept = self.config.settings.retention == RetentionSettings()
+        old = () if is_kept else self.conversations.learning.retention.findings()
+        return (*self.memory.findings(), *old)
 
 
 def _accounted(assembly: Assembly, span: telemetry.Span) -> Assembly:

@@ -9,12 +9,15 @@ from msgspec import Struct
 
 from carrel.config import WORKSPACE_FILE, is_sensitive, read_clock, trust, user_directories
 from carrel.errors import Conflict, NotFound, Unavailable, UsageError
+from carrel.files.ephemeral import EphemeralFiles
+from carrel.files.folders import make_folders
 from carrel.findings import Finding
-from carrel.home.address import is_address, parse_address
+from carrel.home.address import is_address, is_foreign, parse_address, refuse_nearly
 from carrel.home.local import STATE_FOLDER, absolute
 from carrel.opening import Opened, find_home, open_workspace, read_manifest, read_settings, settle_layout
 from carrel.workspace.detect import DEFAULT_LAYOUT
-from carrel.workspace.layout import load_layout
+from carrel.workspace.layout import LAYOUTS
+from carrel.workspace.layout_places import USER_FOLDER, find_layout, is_file
 from carrel.workspace.manifest import MANIFEST_FILE, MANIFEST_LIMIT, new_manifest, parse_manifest
 from carrel.workspace.scaffold import Scaffolded, restore_squad, scaffold
 
@@ -76,9 +79,10 @@ def init(
     Without a layout, of the kind that the directory is already, else of the default one. The result is
     trusted, unless what stood there before would decide something that needs trust.
     """
-    if layout is not None:
-        load_layout(layout)
-    make_home(path, environ)
+    if layout is None or not is_file(layout):  # that file stands in a directory already
+        if layout is not None:
+            find_layout(layout, EphemeralFiles(), user_directories(environ).config / USER_FOLDER)
+        make_home(path, environ)
     opened = open_workspace(path, environ=environ)
     found = opened.config.settings.layout
     says_so = opened.manifest is not None or opened.config.origins["layout"] == WORKSPACE_FILE
@@ -88,11 +92,13 @@ def init(
     harmless = is_harmless(opened)
     if opened.manifest is not None:
         return _finished(path, restore_squad(opened.files, opened.manifest), environ, harmless=harmless)
-    extra: list[tuple[str, bytes]] = []
+    described, extra = opened.find_layout(layout), list[tuple[str, bytes]]()
+    if layout not in LAYOUTS:
+        extra.append((WORKSPACE_FILE, f"layout: {layout}\n".encode()))
     if layout == "squad":
         name, now = _name_of(opened.home.location), read_clock(environ).now()
         extra.append((MANIFEST_FILE, new_manifest(name, now, version)))
-    return _finished(path, scaffold(opened.files, layout, extra), environ, harmless=harmless)
+    return _finished(path, scaffold(opened.files, described, extra), environ, harmless=harmless)
 
 
 def restore(path: str | os.PathLike[str], *, environ: Mapping[str, str]) -> Made:
@@ -103,7 +109,8 @@ def restore(path: str | os.PathLike[str], *, environ: Mapping[str, str]) -> Made
     if content is not None:
         made = restore_squad(opened.files, parse_manifest(content.data))
     elif read_settings(opened.files) is not None:
-        made = scaffold(opened.files, settle_layout(opened.config, lambda _: _remembered(opened)))
+        layout = settle_layout(opened.config, lambda _: _remembered(opened))
+        made = scaffold(opened.files, opened.find_layout(layout))
     else:
         raise NoManifest(opened.home.location)
     return _finished(path, made, environ, harmless=harmless)
@@ -119,15 +126,22 @@ def approve(path: str | os.PathLike[str], *, environ: Mapping[str, str]) -> None
 
 def make_home(path: str | os.PathLike[str], environ: Mapping[str, str]) -> None:
     """Make the place of a workspace where there is none."""
+    if is_foreign(path):  # its store makes what it needs
+        return
     if is_address(path):
         from carrel.config.remote import find_remote  # noqa: PLC0415 - few workspaces are in a database
         from carrel.home.postgres import make_remote  # noqa: PLC0415 - as above
 
         make_remote(parse_address(os.fspath(path)), find_remote(environ, user_directories(environ)))
         return
+    refuse_nearly(path)
     root = absolute(path)
+    if (stage := user_directories(environ).stage) is not None:
+        from carrel.home.stage import staged  # noqa: PLC0415 - for dry runs only
+
+        root = staged(root, stage)
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        make_folders(root)
     except OSError as error:
         raise CannotMakeWorkspace(root, error) from error
 

@@ -1,7 +1,7 @@
 """Opening a workspace: what its own files say, and which agent is meant."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Literal
@@ -15,12 +15,13 @@ from carrel.errors import CarrelError, NotFound, Unavailable, UsageError
 from carrel.files import FileStore
 from carrel.findings import Finding
 from carrel.home import Home
-from carrel.home.address import is_address, parse_address
+from carrel.home.address import is_address, is_foreign, parse_address, scheme_of
 from carrel.home.local import absolute, open_home
 from carrel.settings import AgentSettings, Settings
-from carrel.tokens import describe_model
+from carrel.tokens import VOCABULARIES, describe_model
 from carrel.workspace.detect import DEFAULT_LAYOUT, detect_layout
-from carrel.workspace.layout import Layout, load_layout
+from carrel.workspace.layout import LAYOUTS, Layout
+from carrel.workspace.layout_places import USER_FOLDER, find_layout, is_file
 from carrel.workspace.manifest import MANIFEST_FILE, MANIFEST_LIMIT, Manifest, parse_manifest
 
 DEFAULT_AGENT = "main"
@@ -77,9 +78,15 @@ class Opened(Struct, frozen=True, kw_only=True):
 
     def over(self, upper: FileStore) -> FileStore:
         """Return a store with the lower layer, if there is one, read as settings and layout say."""
+        if self.lower is None:
+            return upper
         settings = self.config.settings
-        layout = load_layout(settings.layout or DEFAULT_LAYOUT)
+        layout = self.find_layout(settings.layout or DEFAULT_LAYOUT)
         return _layered(upper, self.lower, settings.overlay.fallthrough or layout.fallthrough)
+
+    def find_layout(self, name: str) -> Layout:
+        """Return the layout of a name, wherever it comes from."""
+        return find_layout(name, self.files, self.config.directories.config / USER_FOLDER)
 
 
 def open_workspace(
@@ -124,10 +131,14 @@ def find_home(path: str | os.PathLike[str], environ: Mapping[str, str]) -> Home:
     directories = user_directories(environ)
     if not is_address(path):
         return open_home(absolute(path), directories)
+    plainyaml.remember_in(None)  # nothing of what is there is kept on this machine
+    if is_foreign(path):
+        from carrel.home.stored import open_stored  # noqa: PLC0415 - few workspaces are in a store of others
+
+        return open_stored(os.fspath(path), environ, directories)
     from carrel.config.remote import find_remote  # noqa: PLC0415 - few workspaces are in a database
     from carrel.home.postgres import open_remote  # noqa: PLC0415 - as above
 
-    plainyaml.remember_in(None)  # nothing of what is there is kept on this machine
     return open_remote(parse_address(os.fspath(path)), find_remote(environ, directories))
 
 
@@ -211,6 +222,32 @@ def stand_ins(settings: Settings, layout: Layout) -> dict[str, tuple[object, str
     }
 
 
+def extensions_in_use(opened: Opened) -> Iterator[Finding]:
+    """Yield which extensions the settings in force and the address name, and which of them are not there."""
+    from carrel.extensions import Sort, find  # noqa: PLC0415 - few have one
+    from carrel.index.embed import KINDS  # noqa: PLC0415 - as above
+
+    settings, directories = opened.config.settings, opened.config.directories
+    own = (
+        settings.layout is not None
+        and (directories.config / USER_FOLDER / f"{settings.layout}.yaml").is_file()
+    )
+    named: list[tuple[Sort, str | None, Sequence[str]]] = [
+        ("embedders", settings.search.embedder, ("auto", *KINDS)),
+        ("tokenizers", settings.model.tokenizer, VOCABULARIES),
+        ("stores", scheme_of(opened.home.location), ("pg",)),
+        ("layouts", None if own or is_file(settings.layout or "") else settings.layout, LAYOUTS),
+    ]
+    for sort, name, known in named:
+        if not name or name in known:
+            continue
+        try:
+            told = f"The {sort[:-1]} is an extension: {find(sort, name, known=known)}."
+            yield Finding(code="extension_in_use", severity="info", message=told)
+        except CarrelError as error:
+            yield Finding(code=error.code, severity="error", message=error.message, hint=error.hint)
+
+
 def find_workspace(start: Path | None = None) -> Path:
     """Return the workspace that a command without -C means, seen from a directory, else the current one."""
     start = absolute("") if start is None else start
@@ -220,6 +257,30 @@ def find_workspace(start: Path | None = None) -> Path:
             return folder
     hidden = start / ".agentscope" / "workspace"
     return hidden if os.path.isdir(hidden) else start  # noqa: PTH112 - as above
+
+
+_TRACES = frozenset(
+    {
+        WORKSPACE_FILE,
+        MANIFEST_FILE,
+        ".carrel",
+        "agents",
+        "knowledge",
+        "memory",
+        "skills",
+        "subagents",
+        "workspace",
+    }
+)
+
+
+def is_bare(directory: Path) -> bool:
+    """Tell whether a directory has neither a page nor a folder that an agent of any layout would have."""
+    try:
+        names = os.listdir(directory)  # noqa: PTH208 - names are all that is needed
+    except OSError:
+        return False
+    return not any(name.endswith(".md") or name in _TRACES for name in names)
 
 
 def time_zone(name: str) -> tzinfo:

@@ -45,13 +45,16 @@ def at_line(source: str, line: int) -> str:
     return f"{where}: " if where else ""
 
 
+_MEND = "Look at that line and the one above it: quotes, brackets and indentation have to match."
+
+
 class BadYaml(UsageError):
     """The text is not the plain YAML that is read here; `line` counts from 1, 0 when no line is to blame."""
 
     code = "bad_yaml"
 
     def __init__(self, problem: str, *, line: int = 0, source: str = "", hint: str = "") -> None:
-        super().__init__(at_line(source, line) + problem, hint=hint)
+        super().__init__(at_line(source, line) + problem, hint=hint or _MEND)
         self.problem = problem
         self.line = line
         self.source = source

@@ -24,6 +24,7 @@ from carrel.opening import time_zone
 from carrel.runtime.beside import Beside
 from carrel.runtime.leads import Leads
 from carrel.runtime.library import Lengths, Library, file_of, place_of
+from carrel.runtime.logs import Logs
 from carrel.runtime.view import look
 from carrel.runtime.walked import Walked
 from carrel.sessions.store import Sessions
@@ -82,6 +83,8 @@ class Searching:
         self._screened: ScreenedEmbedder | None = None
         self._lengths: Lengths = {}
         self._walked = Walked()
+        self._logs = Logs()
+        self._asked: tuple[str, ...] = ()
         self._graph = Leads()
         self._fresh_until = 0.0
         self._is_large: bool | None = None
@@ -97,21 +100,24 @@ class Searching:
         """Return all that can be searched, by what is private and what is ignored now."""
         shelf, sessions = self._shelf, self._sessions()
         reading = shelf.assembler.ground.documents.reading()
+        reading.documents(self._asked)  # all at once, since it is known by now what will be asked for
         privacy = privacy_of(shelf.layout, reading)
-        names = self._names(reading, privacy)
+        names, ignored, ignoring = self._names(reading, privacy), find_rules(reading), _ignoring(reading)
+        self._asked = tuple(reading.read)
         return Library(
             files=glimpse(shelf.files),
             layout=shelf.layout,
             view=look(privacy, scope=Scope.SHARED),
-            ignored=find_rules(reading),
+            ignored=ignored,
             sessions=sessions,
             names=names,
             lengths=self._lengths,
-            rules=_digest(self._described, *sorted(names), *_ignoring(reading)),
+            rules=_digest(self._described, *sorted(names), *ignoring),
             enough=enough or {},
             namespaces=shelf.find_namespaces() if (learnt := self._learnt()) else None,
             learnt=learnt,
             walked=self._walked if shelf.assembler.ground.documents.is_near else None,
+            logs=self._logs,
         )
 
     @cached_property

@@ -27,10 +27,10 @@ from carrel.runtime.preview import PREVIEW_BYTES, Preview
 from carrel.runtime.preview import preview as preview_file
 from carrel.runtime.view import View, fetch, look
 from carrel.settings import AgentSettings
-from carrel.tokens import Vocabulary, describe_model
+from carrel.tokens import open_tokenizer
 from carrel.workspace.counts import TokenCounts
 from carrel.workspace.document import Documents, Reading
-from carrel.workspace.layout import Layout, load_layout
+from carrel.workspace.layout import Layout
 from carrel.workspace.manifest import MANIFEST_FILE
 from carrel.workspace.scope import Privacy, Scope, parse_scope, privacy_of, read_scoped
 from carrel.workspace.skills import SkillCost, Skills
@@ -76,7 +76,7 @@ class Shelf(ABC):
     @cached_property
     def layout(self) -> Layout:
         """The layout: as the settings say, else as remembered, else as the files give away."""
-        layout = load_layout(settle_layout(self.config, self._remembered))
+        layout = self._base.find_layout(settle_layout(self.config, self._remembered))
         private: list[str] = []
         for agent in self.config.settings.agents:
             with suppress(BadPath):  # whose sessions these are is told
@@ -116,8 +116,10 @@ class Shelf(ABC):
 
     @cached_property
     def counts(self) -> TokenCounts:
-        """Token counts for this agent's model."""
-        return self.home.counts(Vocabulary(describe_model(self.model_name).vocabulary))
+        """Token counts for this agent's model; a tokenizer that is chosen is that of `model.name`."""
+        of_model = self.config.settings.model
+        chosen = of_model.tokenizer if self.model_name == of_model.name else None
+        return self.home.counts(open_tokenizer(chosen, self.model_name))
 
     @cached_property
     def assembler(self) -> Assembler:

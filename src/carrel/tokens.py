@@ -1,5 +1,7 @@
 """How many tokens a text costs, and what is known of the models that will read it."""
 
+import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Protocol
 
@@ -7,6 +9,14 @@ from msgspec import Struct
 
 DEFAULT_VOCABULARY = "o200k_base"
 DEFAULT_WINDOW = 128_000
+
+LONGEST_STRETCH = 1 << 15
+"""The characters that are given to a tokenizer at once: it takes many times their size in memory."""
+
+_TRIES = 100
+_GOES_ON = re.compile(r"[^\S\r\n]*[\r\n]|/")
+"""What a newline can be one token with: more of them, and a slash as in a comment."""
+_TWO_WORDS = re.compile("[a-z] [a-z]")
 
 
 class Model(Struct, frozen=True):
@@ -46,6 +56,9 @@ _MODELS = {
 }
 _UNKNOWN = Model(exact=False, known=False)
 
+VOCABULARIES = tuple(sorted({model.vocabulary for model in _MODELS.values()}))
+"""What tokens can be counted with without an extension."""
+
 KNOWN_MODELS = tuple(sorted(_MODELS))
 """How the names of models begin that something is known of."""
 
@@ -82,6 +95,48 @@ class Tokenizer(Protocol):
         ...
 
 
+def stretches(text: str, longest: int = LONGEST_STRETCH) -> Iterator[tuple[str, bool]]:
+    """Part a long text, and say of each stretch whether it ends where no vocabulary joins two tokens.
+
+    That is after the last newline of some white space, else before the space between two plain letters. Only
+    what has neither for long is cut elsewhere.
+    """
+    start = 0
+    while len(text) - start > longest:
+        end = _boundary(text, start, start + longest)
+        yield text[start : end or start + longest], end > 0
+        start = end or start + longest
+    yield text[start:], True
+
+
+def _boundary(text: str, start: int, end: int) -> int:
+    """Return the last good place to part a text before an end, 0 where a few looks find none."""
+    return _place(text, start, end, "\n", _ends_a_line) or _place(text, start, end, " ", _parts_two_words)
+
+
+def _place(text: str, start: int, end: int, sign: str, is_good: Callable[[str, int], int]) -> int:
+    for _ in range(_TRIES):
+        end = text.rfind(sign, start + 1, end)
+        if end == -1:
+            break
+        if place := is_good(text, end):
+            return place
+    return 0
+
+
+def _ends_a_line(text: str, at: int) -> int:
+    return 0 if _GOES_ON.match(text, at + 1) else at + 1
+
+
+def _parts_two_words(text: str, at: int) -> int:
+    return at if _TWO_WORDS.match(text, at - 1) else 0
+
+
+def is_countable(text: str) -> bool:
+    """Tell whether the tokens of a text are counted exactly; else a few are wrong where a word was cut."""
+    return len(text) <= LONGEST_STRETCH or all(is_whole for _, is_whole in stretches(text))
+
+
 class Vocabulary:
     """A vocabulary shipped inside splintr, loaded when the first text needs it.
 
@@ -95,14 +150,27 @@ class Vocabulary:
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text; a lone surrogate counts as the replacement character."""
         self.encoded += 1
-        try:
-            return _load(self.name).encode_ordinary(text)
-        except UnicodeEncodeError:
-            return _load(self.name).encode_ordinary(text.encode("utf-8", "replace").decode())
+        encode = _load(self.name).encode_ordinary
+        ids: list[int] = []
+        for stretch, _ in stretches(text):
+            try:
+                ids += encode(stretch)
+            except UnicodeEncodeError:
+                ids += encode(stretch.encode("utf-8", "replace").decode())
+        return ids
 
     def decode(self, ids: list[int]) -> bytes:
         """Return the bytes of some ids."""
         return _load(self.name).decode_bytes(ids)
+
+
+def open_tokenizer(chosen: str | None, model: str | None) -> Tokenizer:
+    """Return what counts tokens: as chosen, a vocabulary or an extension, else what is known of the model."""
+    if chosen is None or chosen in VOCABULARIES:
+        return Vocabulary(chosen or describe_model(model).vocabulary)
+    from carrel.extensions import find, open_extension  # noqa: PLC0415 - few have one
+
+    return open_extension(find("tokenizers", chosen, known=VOCABULARIES), model or "")
 
 
 class _Splintr(Protocol):

@@ -1,13 +1,5 @@
 """Overview: how the workspace is, what the model gets, what was learnt, and what needs its owner."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
-from urllib.request import Request, urlopen
-
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import Look, Studio, follow
 
@@ -71,20 +63,3 @@ def test_others_are_told_nothing_of_memory_and_activity(studio: Studio, look: Lo
     assert "Others see nothing of what your agents learnt." in told
     assert "12 May" not in told
     assert "Undo" not in told
-
-
-def test_the_demo_serves_a_workspace_with_something_to_decide_and_leaves_nothing(tmp_path: Path) -> None:
-    told = {**os.environ, "CARREL_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-m", "carrel", "demo", "--serve", "--json"]
-    with subprocess.Popen(command, env=told, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        line = json.loads(process.stdout.readline())
-        token = Path(line["token_file"]).read_text().strip()
-        request = Request(f"{line['url']}/w/harbour/overview", headers={"Authorization": f"Bearer {token}"})
-        with urlopen(request) as answer:
-            page = answer.read().decode()
-        process.send_signal(signal.SIGINT)
-        process.communicate()
-    for word in ("Harbour Studio", "1 change of memory to approve", "handbook.md", "press.md"):
-        assert word in page
-    assert list(tmp_path.glob("carrel-demo-*")) == []

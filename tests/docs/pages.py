@@ -2,6 +2,7 @@
 
     <!-- run: carrel init . -->           done before what follows, and not shown
     <!-- not run: needs a model key -->   the next block is only looked at
+    <!-- installed: examples/extension -->   a package of the repository, as if its wheel had been installed
     ```console                            lines after `$ ` are run; what stands below one is what it prints
     ```sh                                 a script, run as it stands
     ```python                             run in one namespace for the whole page; a ```text block right after it
@@ -20,7 +21,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 RUNNABLE = ("console", "python", "sh")
 
 _PIECE = re.compile(
-    r"^<!-- (?P<word>run|not run): (?P<told>.*?) -->$|^(?P<fence>`{3,})(?P<kind>[^\n`]*)\n(?P<text>.*?)^(?P=fence)$",
+    r"^<!-- (?P<word>run|not run|installed): (?P<told>.*?) -->$|^(?P<fence>`{3,})(?P<kind>[^\n`]*)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -43,6 +44,8 @@ def steps(page: Path) -> Iterator[Step]:
         line = text.count("\n", 0, piece.start()) + 1
         if piece["word"] == "run":
             yield Step(line, "sh", piece["told"])
+        elif piece["word"] == "installed":
+            yield Step(line, "installed", piece["told"])
         elif piece["word"]:
             left_alone = True
         elif not left_alone and piece["kind"] in RUNNABLE:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.docs.pages import PAGES, ROOT, Step, matches, only_looked_at, steps
+from tests.stubs import extensions
 
 WITH_STEPS = [page for page in PAGES if any(steps(page))]
 TARGETS = re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
@@ -40,6 +41,10 @@ class Reader:
         self.names = {"__name__": "__main__"}
 
     def follow(self, step: Step) -> str:
+        if step.kind == "installed":
+            site = extensions.build(self.cli.home.parent, ROOT / step.text)
+            extensions.install(self.monkeypatch, site)
+            return ""
         if step.kind == "python":
             return self._tests(step.text) if "\ndef test_" in step.text else self._python(step.text)
         command = re.sub(r"\s+#.*", "", step.text).strip()  # what a page says beside a command

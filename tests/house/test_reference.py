@@ -4,10 +4,12 @@ import ast
 import importlib
 import pkgutil
 import re
+import shlex
 from pathlib import Path
 from typing import get_args
 
 import click
+import pytest
 
 import carrel
 from carrel.cli.main import carrel as program
@@ -163,6 +165,42 @@ def test_every_command_is_documented_and_has_help():
         assert command.help, name
         words = ["carrel", *name.split()]
         assert any(all(re.search(rf"\b{word}\b", line) for word in words) for line in lines), name
+
+
+def examples(command):
+    """The command lines that the help of a command shows, without what stands around them."""
+    for line in (command.help or "").partition("Examples:")[2].splitlines():
+        shown = re.search(r"(?:^|\| |\$\(|\* )\s*carrel .*", line)
+        if shown:
+            text = re.split(r" {2,}(?!\|)", shown[0].strip("|$(* ").strip())[0]
+            yield shlex.split(re.split(r" [|<>]|\)\"?$", text)[0])[1:]
+
+
+def understood(words):
+    """Read a command line as far as its verbs and the names of its options go; what is unknown raises."""
+    command, context = program, click.Context(program)
+    while True:
+        told = [
+            word for word in words if not word.startswith("- ")
+        ]  # a text, which some commands take as such
+        _, rest, _ = command.make_parser(context).parse_args(told)
+        if not isinstance(command, click.Group) or not rest:
+            return command
+        found = command.get_command(context, rest[0])
+        assert found is not None, rest[0]
+        command, context, words = found, click.Context(found, parent=context), rest[1:]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_examples_that_the_command_line_understands_and_says_what_each_option_is(name):
+    command = COMMANDS[name]
+    shown = list(examples(command))
+    assert shown, "no example"
+    assert any(word in name.split() for words in shown for word in words)
+    for words in shown:
+        understood(words)
+    for parameter in command.params:
+        assert not isinstance(parameter, click.Option) or parameter.help or parameter.hidden, parameter.name
 
 
 def test_links_between_pages_lead_somewhere():

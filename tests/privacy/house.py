@@ -135,7 +135,7 @@ def remember(house: House, chance: random.Random) -> None:
 def write(house: House, chance: random.Random) -> None:
     home = house.workspace.layout.home
     name = chance.choice(("MEMORY.md", "USER.md"))
-    house.workspace.memory.notebook(home + name).append("Notes", f"- {house.mark(f'a line of {name}')}")
+    house.workspace.memory.notebook(home + name).append("By hand", f"- {house.mark(f'a line of {name}')}")
 
 
 def propose(house: House, _: random.Random) -> None:

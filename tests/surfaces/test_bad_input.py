@@ -190,7 +190,7 @@ def test_settings_that_are_no_plain_yaml_are_a_typed_error_with_a_way_out(cli, d
     for verb in (*VERBS, ["config", "validate"]):
         outcome = cli("-C", desk, *verb, "--json")
         assert outcome.code in (1, 2)
-        error = outcome.document["error"]
+        error = outcome.error
         assert error["code"] in ("bad_yaml", "bad_setting", "unreadable_settings")
         assert "carrel.yaml" in error["message"]
         assert len(error["message"]) < 500
@@ -213,10 +213,9 @@ def test_a_wrong_user_file_is_a_typed_error_that_names_it(cli, sample, text):
     path.parent.mkdir(parents=True)
     path.write_bytes(text)
     outcome = cli("-C", sample, "context", "report", "--json")
-    document = outcome.document
     assert outcome.code in (1, 2)
-    assert document["error"]["code"] in ("bad_yaml", "bad_setting", "unreadable_config")
-    assert str(path) in document["error"]["message"]
+    assert outcome.error["code"] in ("bad_yaml", "bad_setting", "unreadable_config")
+    assert str(path) in outcome.error["message"]
 
 
 def test_a_pipe_in_the_place_of_the_user_file_is_not_waited_for(process, sample):

@@ -113,7 +113,7 @@ def test_candidates_tell_each_gate_against_its_threshold(cli, desk_to_dream):
     }
     assert rows[BOGOTA]["sources"] == [{"tier": "journal", "path": "memory/2026-04-23.md", "line": 1}]
     shown = cli("-C", desk_to_dream, "dream", "candidates", "--why").text
-    assert "recalls 2 of 3 ✗, queries 2 of 2 ✓, days 2 of 2 ✓" in shown
+    assert "recalls 2 of 3 ✗ queries 2 of 2 ✓ days 2 of 2 ✓" in shown
     assert "memory/2026-04-23.md:1" in shown
     assert "Not yet: recalls 2 of 3." in shown
     assert "recalls" not in cli("-C", desk_to_dream, "dream", "candidates").text
@@ -169,6 +169,14 @@ def test_a_revert_takes_back_exactly_what_a_run_added(cli, desk_to_dream):
     assert cli("-C", desk_to_dream, "dream", "revert", "--json").error["code"] == "nothing_to_revert"
     assert cli("-C", desk_to_dream, "dream", "revert", "99", "--json").error["code"] == "unknown_dream"
     assert "Nothing would be" in cli("-C", desk_to_dream, "dream", "run", "--dry-run").text
+
+
+def test_an_undo_of_one_file_of_a_dream_says_how_to_take_back_the_rest(cli, desk_to_dream):
+    cli("-C", desk_to_dream, "dream", "run")
+    before = (desk_to_dream / "MEMORY.md").read_bytes()
+    assert "carrel dream revert" in cli("-C", desk_to_dream, "memory", "undo").warnings
+    assert cli("-C", desk_to_dream, "dream", "revert").code == 0
+    assert (desk_to_dream / "MEMORY.md").read_bytes() != before
 
 
 def test_a_revert_by_number_is_told_as_json(cli, desk_to_dream):

@@ -209,13 +209,27 @@ def test_without_the_explorer_a_page_is_plain_and_whole(process, cli, lived_in, 
 
 
 def test_the_format_must_be_known_and_the_file_new(cli, lived_in, tmp_path):
-    for words in ((), ("--to", tmp_path / "a.tar"), ("--format", "zip"), ("--format", "markdown", "--json")):
+    for words in (
+        (),
+        ("--to", tmp_path / "a.tar"),
+        ("--to", "", "--format", "zip"),
+        ("--format", "zip"),
+        ("--format", "markdown", "--json"),
+    ):
         outcome = cli("-C", lived_in, "export", *words)
         assert outcome.code == 2, words
     (tmp_path / "a.zip").write_text("mine")
     refused = cli("-C", lived_in, "export", "--to", tmp_path / "a.zip", "--json")
     assert (refused.code, refused.error["code"]) == (5, "file_taken")
     assert (tmp_path / "a.zip").read_text() == "mine"
+
+
+@pytest.mark.parametrize("words", [("export",), ("backup", "create")])
+def test_a_file_inside_of_what_it_is_made_of_is_told(cli, lived_in, tmp_path, words):
+    for place, is_inside in ((lived_in / "a.zip", True), (tmp_path / "a.zip", False)):
+        done = cli("-C", lived_in, *words, "--to", place)
+        assert done.code == 0
+        assert ("written_inside" in done.warnings) is is_inside
 
 
 def test_a_dry_run_tells_and_writes_nothing(cli, lived_in, tmp_path):

@@ -255,3 +255,15 @@ def test_a_reader_that_leaves_early_is_no_failure(process, desk) -> None:
     assert command.stderr.read() == b""
     command.stderr.close()
     assert command.wait() == 0
+
+
+@pytest.mark.parametrize(
+    "verb", [["files", "put", "SOUL.md"], ["memory", "add"], ["memory", "append", "SOUL.md", "Soul"]]
+)
+def test_closed_standard_input_is_told_and_empties_no_file(cli, sample, monkeypatch, verb):
+    before = sample.snapshot()
+    monkeypatch.setattr(sys, "stdin", None)
+    outcome = cli("-C", sample, *verb)
+    assert outcome.code == 2
+    assert outcome.warnings.startswith("error[usage]: Standard input is closed")
+    assert sample.snapshot() == before

@@ -22,6 +22,7 @@ class Hook:
 
     def __init__(self, process, desk):
         self.process, self.desk = process, desk
+        self.environ = {}
 
     def __call__(
         self, event="session-start", *options, data=None, harness="claude", cwd=None, python=None, **payload
@@ -33,7 +34,7 @@ class Hook:
         done = subprocess.run(
             [*command, *words],
             input=data,
-            env=self.process.environment({}),
+            env=self.process.environment(self.environ),
             cwd=cwd or self.desk.path,
             capture_output=True,
             timeout=60,
@@ -133,6 +134,18 @@ def test_a_large_workspace_is_cut_to_the_harness_and_the_cuts_are_said(hook, har
     assert len(Vocabulary().encode(hook.said)) <= (2_500 if harness == "codex" else 10_000)
     assert "Left out to fit: " in hook.said
     assert f"left out to fit {harness}: " in hook.reason
+
+
+@pytest.mark.parametrize("harness", ["claude", "codex", "cursor"])
+@pytest.mark.parametrize(
+    "line", ["🦭🫖🧭 " * 20, "茶は緑がいちばん。" * 20, f"|{' ' * 90}|"], ids=["emoji", "kana", "table"]
+)
+def test_it_fits_as_the_harness_itself_counts(hook, harness, line):
+    hook.desk.put({"SOUL.md": f"{line}\n" * 2_000})
+    hook(harness=harness)
+    assert len(hook.said.encode("utf-16-le")) / 2 <= 10_000
+    assert len(hook.said.encode()) / 4 <= (2_500 if harness == "codex" else 10_000)
+    assert line in hook.said
 
 
 def test_the_owners_own_limits_hold_before_a_harness_too(hook):
@@ -362,6 +375,71 @@ def test_a_stop_goes_on_where_the_last_one_ended(hook, tmp_path):
     assert len(entries(hook, "claude.s1")) == 3
 
 
+NOTES = '{"type": "system", "subtype": "stop_hook_summary"}\n{"type": "summary"}\n{"type": "us'
+
+
+@pytest.mark.parametrize("event", ["stop", "pre-compact"])
+def test_where_nothing_new_was_said_no_engine_is_loaded(hook, tmp_path, event):
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text(claude(("user", "One?"), ("assistant", [{"type": "text", "text": "One."}])))
+    hook(event, transcript_path=str(transcript))
+    with transcript.open("a") as more:
+        more.write(NOTES)  # of the harness's own, and half a line
+    assert hook(event, transcript_path=str(transcript), python=("-c", LOADED)) == {}
+    assert set(hook.reason.split()) & HEAVY == set()
+    with transcript.open("a") as more:
+        more.write('er", "uuid": "u9", "message": {"role": "user", "content": "Two?"}}\n')
+    assert hook(event, transcript_path=str(transcript), python=("-c", LOADED)) == {}
+    assert "msgspec" in hook.reason.split()
+    assert [entry.to_text() for entry in entries(hook, "claude.s1")] == ["One?", "One.", "Two?"]
+
+
+def test_what_a_stop_recorded_is_still_flushed_before_a_compaction(hook, tmp_path):
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text(claude(("user", FACT), ("assistant", [{"type": "text", "text": "I will."}])))
+    hook("stop", "--scope", "main", transcript_path=str(transcript))
+    hook("pre-compact", "--scope", "main", transcript_path=str(transcript))
+    assert "Ana lives in Lima" in (hook.desk / "memory/2026-04-24.md").read_text()
+
+
+def test_a_transcript_that_another_workspace_follows_is_recorded_in_both(hook, tmp_path):
+    transcript, other = tmp_path / "t.jsonl", tmp_path / "other"
+    other.mkdir()
+    (other / "carrel.yaml").write_text("agents: [{id: kate}]\n")
+    transcript.write_text(claude(("user", "One?")))
+    for root in (hook.desk.path, other):
+        hook("stop", "-C", str(root), transcript_path=str(transcript))
+    with Workspace.open(other, environ=hook.process.environment({})) as workspace:
+        assert [each.entry.to_text() for each in workspace.sessions.entries("claude.s1")] == ["One?"]
+    assert len(entries(hook, "claude.s1")) == 1
+
+
+def test_a_message_that_was_cut_inside_a_character_is_recorded_too(hook, tmp_path):
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text(claude(("user", "A boat \ud83d"), ("user", "Two?")))
+    hook("stop", transcript_path=str(transcript))
+    assert hook.reason == ""
+    assert [entry.to_text() for entry in entries(hook, "claude.s1")] == ["A boat \ud83d", "Two?"]
+
+
+@pytest.mark.parametrize("change", ["another file", "a shorter one", "as long in place", "longer in place"])
+def test_a_transcript_that_was_begun_anew_is_read_from_its_start(hook, tmp_path, change):
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text(claude(("user", "One, and some more words?"), ("user", "Two?")))
+    hook("stop", transcript_path=str(transcript))
+    anew = claude(("user", "Three?")).replace('"u1"', '"u3"')
+    if change == "another file":
+        (tmp_path / "new").write_text(anew + "\n" * (transcript.stat().st_size - len(anew)))
+        (tmp_path / "new").replace(transcript)
+    elif "in place" in change:
+        more = transcript.stat().st_size - len(anew) + (1000 if change.startswith("longer") else 0)
+        transcript.write_text(anew[:-1] + " " * more + "\n")
+    else:
+        transcript.write_text(anew)
+    hook("stop", transcript_path=str(transcript))
+    assert [entry.to_text() for entry in entries(hook, "claude.s1")][-1] == "Three?"
+
+
 def test_what_a_prompt_was_reminded_of_counts_as_recalled_once(hook, tmp_path):
     question, transcript = "Who is it that uses a Samsung?", tmp_path / "t.jsonl"
     assert "Samsung" in hook.prompt(question, "--scope", "main")
@@ -452,6 +530,33 @@ def test_where_there_is_no_transcript_the_prompt_is_recorded_and_answered_all_th
         "Do calls go through a door?",
         "They do.",
     ]
+
+
+def test_a_prompt_that_cannot_be_recorded_is_reminded_all_the_same(hook):
+    said = hook(
+        "prompt",
+        harness="codex",
+        session_id="no/name",
+        prompt="Do calls go through a door?",
+        transcript_path=None,
+    )
+    assert "one door" in said["hookSpecificOutput"]["additionalContext"]
+    assert "not a valid id" in hook.reason
+
+
+def test_a_workspace_in_a_database_is_heard_and_recorded(hook, cli, database):
+    hook.environ = {"CARREL_DATABASE_URL": database}
+    cli.set(CARREL_DATABASE_URL=database)
+    assert cli("init", "pg://acme/desk").code == 0
+    options = ("-C", "pg://acme/desk")
+    assert "Be honest" in hook.context("session-start", *options)
+    hook("prompt", *options, prompt="Which tea?", transcript_path=None)
+    assert "Which tea?" in cli(*options, "sessions", "show", "claude.s1").text
+
+
+@pytest.mark.parametrize("options", [("-q",), ("--quiet", "-v"), ("--json",)])
+def test_what_every_command_takes_a_hook_takes_too(hook, options):
+    assert "You are Kate." in hook.context("session-start", *options)
 
 
 def test_secrets_are_not_recorded(hook, tmp_path):

@@ -1,6 +1,7 @@
 """`carrel import` as a person meets it: told beforehand, told afterwards, and safe to say twice."""
 
 import json
+from zipfile import ZipFile
 
 import pytest
 from tests.conftest import snapshot
@@ -37,6 +38,20 @@ def test_the_way_from_another_program_to_an_answer(cli, desk, shop):
     assert "`pnpm test` runs the tests" in cli("-C", desk, "context", "show").text
     assert "knowledge/claude-code/rules/api.md" in cli("-C", desk, "search", "kettle").text
     assert "2 there already" in cli("-C", desk, "import", shop).text
+
+
+def test_an_import_is_taken_back_by_one_command(cli, desk, shop):
+    assert cli("-C", desk, "import", shop, "--undo", "--json").error["code"] == "nothing_imported"
+    assert "Undo: the same command with --undo" in cli("-C", desk, "import", shop, "--mine").text
+    rules = desk / "knowledge/claude-code/rules/api.md"
+    told = cli("-C", desk, "import", shop, "--undo", "--dry-run")
+    assert "2 of 2 would be taken back." in told.text
+    assert "pnpm" in (desk / "AGENTS.md").read_text()
+    rules.write_text("My own rules.\n")
+    done = cli("-C", desk, "import", shop, "--undo")
+    assert (done.code, "import_edited" in done.warnings) == (5, True)
+    assert "pnpm" not in (desk / "AGENTS.md").read_text()
+    assert rules.read_text() == "My own rules.\n"
 
 
 def test_machines_are_told_all_of_it(cli, desk, shop):
@@ -98,6 +113,43 @@ def test_an_export_that_is_damaged_changes_nothing(cli, desk, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("form", ["zip", "json"])
+def test_an_export_with_one_changed_file_is_not_brought_in_by_half(cli, desk, tmp_path, form):
+    source = tmp_path / f"desk.{form}"
+    assert cli("-C", desk, "export", "--to", source).code == 0
+    if form == "json":
+        source.write_text(source.read_text().replace("Be honest", "Be hornet"))
+    else:
+        change_in_zip(source, "files/SOUL.md", b"honest", b"hornet")
+    assert cli("init", tmp_path / "other", "--layout", "nexo").code == 0
+    before = snapshot(tmp_path / "other")
+    for words in (("--mine",), ("--dry-run",)):
+        done = cli("-C", tmp_path / "other", "import", source, *words, "--json")
+        assert (done.error["code"], done.code) == ("bundle_damaged", 4)
+    assert snapshot(tmp_path / "other") == before
+
+
+def change_in_zip(path, name, old, new):
+    with ZipFile(path) as file:
+        held = [(info, file.read(info)) for info in file.infolist()]
+    with ZipFile(path, "w") as file:
+        for info, data in held:
+            file.writestr(info, data.replace(old, new) if info.filename == name else data)
+
+
+def test_a_file_that_is_named_by_a_link_is_the_file_that_it_leads_to(cli, desk, shop, tmp_path):
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links/CLAUDE.md"
+    link.symlink_to(shop / "CLAUDE.md")
+    assert cli("-C", desk, "import", link, "--mine", "--json").document["counts"] == {"merge": 1}
+    assert cli("-C", desk, "import", link, "--undo").code == 0
+    assert "pnpm" not in (desk / "AGENTS.md").read_text()
+    assert cli("-C", desk, "export", "--to", tmp_path / "desk.zip").code == 0
+    (tmp_path / "links/latest.zip").symlink_to(tmp_path / "desk.zip")
+    assert cli("-C", tmp_path / "again", "import", tmp_path / "links/latest.zip").code == 0
+    assert (tmp_path / "again/SOUL.md").is_file()
+
+
 def test_others_than_the_owner_import_nothing(cli, desk, shop):
     assert cli("-C", desk, "--scope", "shared", "import", shop, "--json").error["code"] == "hidden_by_scope"
 
@@ -107,13 +159,35 @@ def test_others_than_the_owner_import_nothing(cli, desk, shop):
     [
         (("nowhere",), ("no_source", 3)),
         (("things",), ("unknown_source", 2)),
-        (("things", "--from", "notion"), ("usage", 2)),
+        (("things", "--from", "notion"), ("unknown_kind", 2)),
+        (("things", "--from", "claude-code"), ("no_source", 3)),
+        (("none", "--from", "obsidian"), ("no_source", 3)),
     ],
 )
 def test_a_wrong_source_is_told_with_the_next_step(cli, desk, tmp_path, words, expected):
     write(tmp_path, "things/a.txt", "Some text.\n")
+    (tmp_path / "none").mkdir()
     done = cli("-C", desk, "import", tmp_path / words[0], *words[1:], "--json")
     assert (done.error["code"], done.code) == expected
+
+
+def test_secrets_in_files_that_are_brought_in_are_told(cli, desk, tmp_path):
+    secret = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
+    write(tmp_path, "vault/.obsidian/app.json", "{}")
+    write(tmp_path, "vault/keys.md", f"The key is {secret}.\n")
+    write(tmp_path, "vault/tea.md", "Green.\n")
+    for words in (("--dry-run",), (), ("--json",)):
+        done = cli("-C", desk, "import", tmp_path / "vault", *words)
+        assert ("knowledge/keys.md" in done.warnings and "secrets_imported" in done.warnings) == (
+            words != ("--json",)
+        )
+        assert secret not in done.warnings
+        assert "tea.md" not in done.warnings
+
+
+def test_no_name_is_not_the_current_directory(cli, desk, shop):
+    done = cli("-C", desk, "import", "", "--json", cwd=shop)
+    assert (done.error["code"], done.code) == ("no_source", 3)
 
 
 def test_a_workspace_in_a_database_is_imported_into_as_well(cli, database, shop, tmp_path):

@@ -310,3 +310,10 @@ def test_a_trusted_workspace_keeps_its_cache_inside_and_out_of_git(cli, sample):
     cli("-C", sample, "context", "report")
     assert (sample / ".carrel/cache").is_dir()
     assert (sample / ".carrel/.gitignore").read_text().split() == ["*"]
+
+
+@pytest.mark.parametrize("name", ["pg:/acme/x", "PG://acme/x", "C:\\\\x", "http:/x"])
+def test_what_is_nearly_an_address_is_not_made_a_directory(cli, tmp_path, name):
+    assert cli("init", name, "--json", cwd=tmp_path).error["code"] == "bad_address"
+    assert not any(":" in path.name for path in tmp_path.iterdir())
+    assert cli("init", f"./{name}", cwd=tmp_path).code == 0  # said so, it is a directory

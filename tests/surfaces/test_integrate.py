@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import sys
 
 import pytest
 
@@ -115,7 +116,8 @@ def test_a_group_that_others_put_something_into_keeps_that(cli, project):
 def test_where_there_was_nothing_nothing_is_left(cli, project, harness):
     assert cli("integrate", harness, "install", cwd=project).code == 0
     assert (project / FILES[harness]).is_file()
-    assert cli("integrate", harness, "remove", cwd=project).code == 0
+    assert "json: would be removed" in cli("integrate", harness, "remove", "--dry-run", cwd=project).text
+    assert "json: removed" in cli("integrate", harness, "remove", cwd=project).text
     assert not (project / FILES[harness]).exists()
     assert cli("integrate", harness, "remove", cwd=project).code == 0
 
@@ -219,6 +221,19 @@ def test_settings_that_are_a_link_stay_one(cli, project, tmp_path):
     assert "SessionStart" in kept.read_text()
 
 
+@pytest.mark.parametrize("link", [".claude", ".claude/settings.json"])
+def test_a_link_that_leads_nowhere_is_not_followed(cli, project, tmp_path, link):
+    (project / link).parent.mkdir(exist_ok=True)
+    (project / link).symlink_to(tmp_path / "gone")
+    done = cli("integrate", "claude", "install", "--json", cwd=project)
+    assert done.error["code"] == "harness_settings"
+    assert "is a link to" in done.error["message"]
+    assert "remove the link" in done.error["hint"]
+    assert not (tmp_path / "gone").exists()
+    (place, _) = cli("integrate", "claude", "status", "--json", cwd=project).document["places"]
+    assert place["state"] == "unreadable"
+
+
 def test_an_unknown_harness_and_two_places_are_usage_errors(cli, project):
     assert cli("integrate", "emacs", "install", "--json", cwd=project).error["code"] == "unknown_harness"
     assert cli("integrate", "claude", "install", "--user", "--project", ".", "--json", cwd=project).code == 2
@@ -231,7 +246,11 @@ def test_an_unknown_harness_and_two_places_are_usage_errors(cli, project):
         ("carrel hook stop --harness claude", True),
         ("/opt/x/carrel hook stop --scope main --harness=claude", True),
         ("'/with space/python' -m carrel hook stop --harness claude", True),
+        ("'/with space/python' -P -m carrel hook stop --harness claude", True),
+        ("carrel -C /x --scope main hook stop --harness claude", True),
+        ("cd /src/carrel && carrel hook --harness claude stop || true", True),
         ("carrel hook stop --harness codex", False),
+        ("carrel search hook stop --harness claude", False),
         ("mycarrel hook stop --harness claude", False),
         ("carrel hook lunch --harness claude", False),
         ("echo carrel hook", False),
@@ -242,6 +261,13 @@ def test_an_unknown_harness_and_two_places_are_usage_errors(cli, project):
 )
 def test_ours_is_told_from_others(command, expected):
     assert is_command(command, "claude") is expected
+
+
+def test_a_hook_takes_no_code_of_the_project_it_is_run_in_for_carrels(cli, project, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))  # no script stands beside it
+    told = cli("integrate", "claude", "install", "--dry-run", cwd=project).text
+    assert "python -P -m carrel " in told
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
@@ -289,3 +315,60 @@ def test_a_change_that_fails_leaves_no_copy(cli, project):
     path.chmod(0o400)
     if cli("integrate", "claude", "install", cwd=project).code:
         assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+@pytest.mark.parametrize("theirs", [True, False])
+def test_hooks_that_were_installed_anew_with_other_words_leave_nothing_behind_either(
+    cli, project, harness, theirs
+):
+    path = put(project, harness, json.dumps(THEIRS[harness])) if theirs else project / FILES[harness]
+    before = path.read_bytes() if theirs else None
+    for options in ((), ("--scope", "main"), ("--agent", "main"), ()):
+        assert cli("integrate", harness, "install", *options, cwd=project).code == 0
+        assert len(list(path.parent.glob("*.bak"))) == theirs
+    assert cli("integrate", harness, "remove", cwd=project).code == 0
+    assert (path.read_bytes() if path.exists() else None) == before
+    assert list(path.parent.iterdir()) == ([path] if theirs else [])
+
+
+@pytest.mark.parametrize("action", ["install", "status", "remove"])
+def test_a_project_that_is_not_there_is_told_and_not_made(cli, project, action):
+    done = cli("integrate", "claude", action, "--project", project / "typo", "--json")
+    assert (done.error["code"], done.code) == ("root_missing", 3)
+    assert not (project / "typo").exists()
+    (project / "file").write_text("mine")
+    done = cli("integrate", "claude", action, "--project", project / "file", "--json")
+    assert (done.error["code"], done.code) == ("root_not_directory", 2)
+
+
+def test_a_workspace_that_is_named_and_not_there_is_told_before_anything_is_written(cli, project):
+    done = cli("-C", project / "typo", "integrate", "claude", "install", "--json", cwd=project)
+    assert (done.error["code"], done.code) == ("root_missing", 3)
+    assert list(project.iterdir()) == []
+
+
+def test_hooks_that_will_find_no_workspace_are_told(cli, project):
+    assert "no_workspace_around" in cli("integrate", "claude", "install", cwd=project).warnings
+    assert "no_workspace_around" not in cli("integrate", "claude", "install", "--user", cwd=project).warnings
+    assert cli("init", project).code == 0
+    assert "no_workspace_around" not in cli("integrate", "claude", "install", cwd=project).warnings
+
+
+def test_an_address_of_a_workspace_stays_one(cli, project):
+    told = cli("-C", "pg://acme/desk", "integrate", "claude", "install", "--dry-run", cwd=project).text
+    assert "--harness claude -C pg://acme/desk" in told
+
+
+def test_a_carrel_of_a_virtual_environment_is_found_by_other_shells_too(cli, project, tmp_path, monkeypatch):
+    script = tmp_path / "env/bin/carrel"
+    script.parent.mkdir(parents=True)
+    script.touch(0o755)
+    monkeypatch.setenv("PATH", str(script.parent))
+    installed_for_all = cli("integrate", "claude", "install", "--user", "--dry-run", cwd=project)
+    assert '"carrel hook stop' in installed_for_all.text  # what stands there without one is for every shell
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "env"))
+    assert f'"{script} hook stop' in cli("integrate", "claude", "install", "--user", "--dry-run").text
+    shared = cli("integrate", "claude", "install", "--dry-run", cwd=project)
+    assert '"carrel hook stop' in shared.text  # others of the project have it elsewhere
+    assert "carrel_in_environment" in shared.warnings

@@ -177,11 +177,18 @@ def test_no_bytes_in_the_place_of_a_page_are_more_than_no_item(data):
 
 
 @pytest.mark.parametrize(
-    "value", [{"a": object()}, {"a": {1: 2}}, {1: 2}, {"a": float("nan")}, {"a": {1, 2}}, {"a": b"x"}]
+    "value", [{"a": object()}, {"a": {1: 2}}, {1: 2}, {"a": float("nan")}, {"a": {1, 2}}, {"a": b"x"}, [1]]
 )
 def test_what_json_cannot_hold_is_refused_and_nothing_is_written(store, sample, value):
     with pytest.raises(BadItem):
         store.put(USER, "tea", value)
+    assert not (sample / "memory/store").exists()
+
+
+def test_of_a_batch_with_one_that_cannot_be_kept_nothing_is_written(store, sample):
+    puts = [PutOp(USER, "tea", TEA), PutOp(USER, "bad", {"a": object()})]
+    with pytest.raises(BadItem):
+        store.batch(puts)
     assert not (sample / "memory/store").exists()
 
 

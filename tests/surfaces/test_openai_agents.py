@@ -4,7 +4,8 @@ import asyncio
 import json
 
 import pytest
-from agents import Agent, ModelSettings, RunConfig, Runner, SQLiteSession, function_tool
+from agents import Agent, ModelSettings, RunConfig, RunHooks, Runner, SQLiteSession, function_tool
+from agents.exceptions import UserError
 from agents.memory import Session
 from agents.models.openai_chatcompletions import OpenAIChatCompletionsModel
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
@@ -16,7 +17,7 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from tests.stubs.openai import MODEL, OpenAIStub, text
 
 from carrel import Workspace, plainjson
-from carrel.adapters.openai_agents import CarrelSession
+from carrel.adapters.openai_agents import CarrelSession, NoSession, workspace_tools
 from carrel.adapters.openai_items import items_of, said_of
 from carrel.sessions.transcript import Entry
 from carrel.workspace.scope import HiddenByScope, UnknownScope
@@ -501,7 +502,35 @@ def test_an_image_that_is_sent_again_after_a_failure_is_the_same_message(workspa
     assert [role for role, _ in log(workspace, "s1")] == ["user", "assistant"]
 
 
-def test_what_each_call_took_is_in_the_account_of_its_session(workspace, session):
+class Listening(RunHooks):
+    """Hooks of an application's own, which note what they hear."""
+
+    def __init__(self):
+        self.heard = []
+
+    async def on_agent_start(self, _context, agent):
+        self.heard.append(f"start {agent.name}")
+
+    async def on_tool_end(self, _context, _agent, tool, _result):
+        self.heard.append(f"tool {tool.name}")
+
+    async def on_llm_end(self, _context, _agent, response):
+        self.heard.append(f"answer {response.usage.input_tokens}")
+
+
+def hear_nothing_else(session):
+    return session.hooks, []
+
+
+def hear_too(session):
+    own = Listening()
+    return session.hooks_with(own), own.heard
+
+
+@pytest.mark.parametrize("hooks", [hear_nothing_else, hear_too])
+def test_what_each_call_took_is_in_the_account_of_its_session(workspace, session, hooks):
+    told_session, heard = hooks(session)
+
     def told(output):
         details = {"cached_tokens": 800, "cache_write_tokens": 0}
         usage = Usage(
@@ -511,12 +540,37 @@ def test_what_each_call_took_is_in_the_account_of_its_session(workspace, session
 
     model = ScriptedModel([told(call("list_files")), told(answer("Done."))])
     model.model = "gpt-5"
-    options = {"session": session, "run_config": config(session), "hooks": session.hooks}
+    options = {"session": session, "run_config": config(session), "hooks": told_session}
     run(Runner.run(kate(session, model), "Which files are there?", **options))
     turns = workspace.records.usage.turns("kate", "s1", limit=9)
     assert [(each.input, each.cached, each.output, each.model) for each in turns] == [
         (1_000, 800, 20, "gpt-5")
     ] * 2
+    assert heard in ([], ["start Kate", "answer 1000", "tool list_files", "answer 1000"])
+
+
+@pytest.mark.parametrize("made_by", ["the workspace", "a session of the owner"])
+def test_one_agent_serves_many_sessions_each_with_its_own_scope(workspace, made_by):
+    tools = (
+        workspace_tools(workspace, scope="main")
+        if made_by == "the workspace"
+        else CarrelSession(workspace, "s0", scope="main").tools()
+    )
+    for name, scope, told in (("s1", "main", "Ana uses a Samsung."), ("s2", "shared", "hidden_by_scope")):
+        session = CarrelSession(workspace, name, scope=scope)
+        model = ScriptedModel([call("memory_get", path="MEMORY.md"), answer("Done.")])
+        ana = Agent(name="Ana", model=model, tools=tools)
+        run(Runner.run(ana, "Who is Ana?", session=session, run_config=config(session)))
+        (result,) = [said for role, said in log(workspace, name) if role == "tool"]
+        assert told in result
+
+
+def test_tools_of_many_sessions_refuse_a_run_that_names_none(workspace):
+    model = ScriptedModel([call("list_files"), answer("Done.")])
+    ana = Agent(name="Ana", model=model, tools=workspace_tools(workspace))
+    with pytest.raises(UserError, match="names no session") as refused:
+        run(Runner.run(ana, "Which files are there?", run_config=RunConfig(tracing_disabled=True)))
+    assert isinstance(refused.value.__cause__, NoSession)
 
 
 def test_the_same_words_after_an_answer_that_a_tool_gave_are_a_new_message(workspace, session):

@@ -130,3 +130,46 @@ def test_an_unknown_layout_in_settings_or_environment_is_a_usage_error(cli, desk
     desk.put({"carrel.yaml": "layout: carrel\n"})
     cli.set(CARREL_LAYOUT="zettel")
     assert cli("-C", desk, "context", "report", "--json").error["code"] == "unknown_layout"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("contxt", "`carrel context`"),
+        ("serch", "`carrel search`"),
+        ("undo", "`carrel memory undo`"),
+        ("facts", "`carrel memory facts`"),
+        ("report", "`carrel context report`"),
+    ],
+)
+def test_a_misspelt_verb_is_told_with_what_may_be_meant(cli, typed, meant):
+    outcome = cli(typed, "x")
+    assert outcome.code == 2
+    assert outcome.warnings.startswith(f"error[usage]: No such command '{typed}'. Did you mean ")
+    assert meant in outcome.warnings
+
+
+def test_a_verb_like_no_other_is_told_alone(cli):
+    assert cli("xyzzy", "--json").error["message"] == "No such command 'xyzzy'."
+
+
+@pytest.mark.parametrize(
+    "verb", [["context", "report"], ["health"], ["memory", "add", "Ana uses a Fairphone."]]
+)
+def test_who_stands_where_no_agent_is_is_told_and_quiet_leaves_it_out(cli, tmp_path, verb):
+    desk = tmp_path / "downloads"
+    desk.mkdir()
+    (desk / "bill.pdf").write_bytes(b"")
+    outcome = cli(*verb, cwd=desk)
+    assert outcome.code == 0
+    assert "[bare_directory] `carrel init` makes it one; -C names another." in outcome.warnings
+
+
+def test_where_an_agent_is_nobody_is_told_that_there_is_none(cli, tmp_path, sample):
+    assert "bare_directory" not in cli("context", "report", cwd=sample.path).warnings
+    desk = tmp_path / "bare"
+    desk.mkdir()
+    assert "bare_directory" not in cli("-C", desk, "context", "report").warnings, "who names it means it"
+    assert "bare_directory" in cli("context", "report", cwd=desk).warnings
+    (desk / "AGENTS.md").write_text("Be brief.\n")
+    assert "bare_directory" not in cli("context", "report", cwd=desk).warnings

@@ -188,7 +188,9 @@ def test_a_database_that_is_not_ready_says_what_to_run(cli, postgres_server):
     told = cli("init", HERE, "--json")
     assert (told.code, told.error["code"]) == (1, "postgres_not_ready")
     assert "carrel database migrate" in told.error["hint"]
+    foretold = cli("database", "migrate", "--dry-run", "--json").document["done"]
     done = cli("database", "migrate", "--json").document["done"]
+    assert foretold == done
     assert done[0].startswith("0001")
     assert cli("database", "migrate", "--json").document["done"] == []
     assert cli("init", HERE).code == 0

@@ -234,6 +234,11 @@ def test_wrong_arguments_are_told_to_the_model_and_end_nothing(workspace):
     assert "bad_arguments" in str(result.content)
 
 
+def test_arguments_that_are_no_object_are_told_to_the_model_too(workspace):
+    script = say(workspace, "s1", "Look.", ToolCallPart("memory_search", "[1]"), "I cannot.")
+    assert "bad_arguments" in str(script.calls[1][0][-1].parts[-1].content)
+
+
 def test_tools_of_the_application_stand_beside_those_of_the_workspace(workspace):
     script = Script(call("weather"), "Sunny.")
     kate = agent(script, workspace, "s1")

@@ -112,7 +112,9 @@ def test_blank_lines_and_windows_newlines_are_no_problem(record, say) -> None:
 
 
 def test_nothing_given_makes_no_session(record, say) -> None:
-    assert record("s1", b"\n\n") == (0, b"", b"")
+    outcome = record("s1", b"\n\n")
+    assert (outcome.code, outcome.out) == (0, b"")
+    assert outcome.warnings == "Nothing was recorded: standard input held no message.\n"
     assert say("list", "--json").document["sessions"] == []
 
 

@@ -110,17 +110,6 @@ def test_the_version_is_told(cli):
     assert cli("--version").text == f"carrel, version {__version__}\n"
 
 
-def test_the_demo_runs_and_leaves_nothing(process, tmp_path):
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    outcome = process("demo", env={"TMPDIR": str(folder)})
-    assert (outcome.code, outcome.err) == (0, b"")
-    assert "Ana uses a Samsung" in outcome.text
-    assert "cached prefix" in outcome.text
-    assert list(folder.iterdir()) == []
-    assert not process.home.exists()
-
-
 def test_a_module_is_the_same_as_the_command(process, sample):
     words = ("-C", sample, "context", "report", "--json")
     assert process(*words, python=("-m", "carrel")) == process(*words)
@@ -186,7 +175,8 @@ def test_a_full_disk_is_a_typed_failure(process, sample):
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.count(b"\n") == 2
+    assert b"\n  hint: " in done.stderr
     assert b"No space left" in done.stderr
     assert b"Traceback" not in done.stderr
     assert b"Exception ignored" not in done.stderr
@@ -205,7 +195,8 @@ def test_no_standard_output_at_all_is_no_traceback(process, sample):
     assert b"Traceback" not in done.stderr
     assert b"internal" not in done.stderr
     assert done.returncode == 1
-    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.count(b"\n") == 2
+    assert b"\n  hint: " in done.stderr
 
 
 @pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-", "<&-"])

@@ -127,3 +127,10 @@ def test_sessions_are_looked_into_with_their_own_tool(process, sample):
     words = ("tools", "call", "session_logs", "--session", "s1", "--json")
     outcome = process("-C", sample, *words, "--args", '{"action": "recent"}')
     assert "the plan is blue" in outcome.text
+
+
+def test_who_waits_for_a_tool_at_a_terminal_is_told(cli, sample, monkeypatch):
+    monkeypatch.setattr("carrel.cli.progress._SECONDS", 0.0001)
+    monkeypatch.setattr("carrel.cli.progress._is_watched", lambda _: True)
+    outcome = cli("-C", sample, "tools", "call", "memory_search", "--args", '{"query": "Ana"}')
+    assert "Calling it … 1 s" in outcome.warnings

@@ -2,7 +2,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carrel.tokens import DEFAULT_WINDOW, Vocabulary, describe_model
+from carrel.tokens import (
+    DEFAULT_WINDOW,
+    LONGEST_STRETCH,
+    Vocabulary,
+    describe_model,
+    is_countable,
+    stretches,
+)
 
 MODELS = ["gpt-4", "gpt-4o", "llama3", "qwen3", "deepseek-v3", "kimi-k2", "glm-4", "phi-4", "gemma-3"]
 ODD = "Hello  wörld 日本語 🐙\n\n\t<|im_start|> <|endoftext|> x"
@@ -87,3 +94,54 @@ def test_a_vocabulary_counts_the_texts_it_worked_on():
 def test_decoding_gives_back_every_text(text):
     vocabulary = Vocabulary()
     assert vocabulary.decode(vocabulary.encode(text)).decode() == text
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            "a",
+            "Bc",
+            "12",
+            " ",
+            "a b",
+            "\n",
+            "\n\n",
+            "\r\n",
+            " \n",
+            "\t",
+            "/",
+            ".",
+            "'s",
+            "漢",
+            "🐙",
+            "\u2028",
+            "_",
+        ]
+    ),
+    max_size=60,
+).map("".join)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@given(text=LINES, longest=st.integers(3, 20))
+@settings(max_examples=60)
+def test_a_text_that_is_parted_at_its_lines_and_words_has_the_same_tokens_in_every_vocabulary(
+    name, text, longest
+):
+    """Stretches that had to be cut in a line are put together again: the others are what is promised of."""
+    vocabulary, joined = Vocabulary(describe_model(name).vocabulary), [""]
+    for stretch, is_whole in stretches(text, longest):
+        joined[-1] += stretch
+        joined += [""] if is_whole else []
+    assert "".join(joined) == text
+    assert [each for own in joined for each in vocabulary.encode(own)] == vocabulary.encode(text)
+
+
+def test_a_line_too_long_is_counted_in_pieces_and_said_to_be_an_estimate():
+    word, lines = "x" * (2 * LONGEST_STRETCH + 1), "Some words stand here.\n" * 10_000
+    assert not is_countable(word)
+    assert is_countable(lines)
+    assert is_countable("Some words stand here. " * 10_000)
+    assert is_countable(word[:LONGEST_STRETCH])
+    assert Vocabulary().decode(Vocabulary().encode(word + lines)) == (word + lines).encode()
+    assert len(Vocabulary().encode(lines)) == 10_000 * len(Vocabulary().encode("Some words stand here.\n"))

@@ -97,10 +97,14 @@ class Joined(Struct, frozen=True, kw_only=True):
         _, placed = sessions.seen(self.session, scope=parse_scope(self.scope))
         for entry in (each.entry for each in reversed(placed)):
             if entry.role == "user":
-                return entry.message_id if _says(entry.content) == _says(self._kept(content)) else ""
+                return entry.message_id if self.says(entry.content, content) else ""
             if entry.role == "assistant" and not entry.tool_calls and entry.to_text():
                 return ""
         return ""
+
+    def says(self, kept: Content, content: Content) -> bool:
+        """Tell whether a content of the log is what this one would be there."""
+        return _says(kept) == _says(self._kept(content))
 
     def context(self, message: str | None) -> Context:
         """Return what a call should hold that answers this message, which is recorded already."""

@@ -9,7 +9,8 @@ The workspace must stay open.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from agents import FunctionTool, ModelResponse, RunHooks, SessionSettings, TResponseInputItem
@@ -20,6 +21,7 @@ from msgspec.structs import replace
 from carrel.adapters.joining import Context, Joined
 from carrel.adapters.openai_items import Item, items_of, said_of, text_of
 from carrel.app import Workspace
+from carrel.errors import UsageError
 from carrel.runtime.compact import is_all_of
 from carrel.runtime.history import SUMMARY
 from carrel.runtime.loop.threads import surely
@@ -39,6 +41,18 @@ SOURCE = "openai-agents"
 _KEPT = 16
 
 
+class NoSession(UsageError):
+    """A tool that serves many sessions was called in a run that names none."""
+
+    code = "no_session"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The run names no session of the workspace, so that its tools cannot be called.",
+            hint="Give it one: RunConfig(call_model_input_filter=session.with_context).",
+        )
+
+
 class _Accounting(RunHooks[Any]):
     """Tells a session what each call of its runs took."""
 
@@ -53,6 +67,20 @@ class _Accounting(RunHooks[Any]):
         self._account(
             spend_of(told.input_tokens, cached, told.output_tokens), model if isinstance(model, str) else ""
         )
+
+
+class _Together(RunHooks[Any]):
+    """Tells several hooks of everything that the SDK tells, one after the other."""
+
+    def __init__(self, *hooks: RunHooks[Any]) -> None:
+        for name in dir(RunHooks):
+            if name.startswith("on_"):
+                setattr(self, name, partial(_tell, [getattr(each, name) for each in hooks]))
+
+
+async def _tell(listeners: Sequence[Callable[..., Awaitable[None]]], *told: Any, **named: Any) -> None:
+    for listen in listeners:
+        await listen(*told, **named)
 
 
 class CarrelSession:
@@ -70,6 +98,10 @@ class CarrelSession:
         self._contexts: OrderedDict[tuple[int, str], Context] = OrderedDict()
         self._spent: tuple[Spend | None, str] = (None, "")
         self.hooks: RunHooks[Any] = _Accounting(self._account)
+
+    def hooks_with(self, own: RunHooks[Any]) -> RunHooks[Any]:
+        """Return hooks that tell an application's own and the session, for `Runner.run(hooks=…)`."""
+        return _Together(self.hooks, own)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the history, the oldest first, or so many of its last items."""
@@ -104,20 +136,18 @@ class CarrelSession:
         )
 
     def tools(self) -> list[Any]:
-        """Return the workspace's tools, for `Agent(tools=…)`."""
-        return [self._tool(spec) for spec in self._joined.specs()]
+        """Return the workspace's tools, for `Agent(tools=…)`.
 
-    def _tool(self, spec: ToolSpec) -> FunctionTool:
-        async def invoke(_: ToolContext[Any], arguments: str) -> str:
-            return await self._joined.apart(self._joined.call, spec.name, arguments)
+        In a run of another session of the workspace a call is that one's: who listens there is its to say.
+        """
+        return [_tool(spec, self._listening) for spec in self._joined.specs()]
 
-        return FunctionTool(
-            name=spec.name,
-            description=spec.description,
-            params_json_schema=spec.parameters,
-            on_invoke_tool=invoke,
-            strict_json_schema=False,  # it would make every argument a required one
-        )
+    def _listening(self, context: ToolContext[Any]) -> "CarrelSession":
+        named = _named_in(context) or self
+        return named if named._joined.workspace is self._joined.workspace else self  # noqa: SLF001 - of this class
+
+    async def _call(self, name: str, arguments: str) -> str:
+        return await self._joined.apart(self._joined.call, name, arguments)
 
     async def _context(self, key: tuple[int, str]) -> Context:
         """Return the context of the message at a place; further calls of its run have the same."""
@@ -150,7 +180,8 @@ class CarrelSession:
     def _was_asked(self, content: Content) -> bool:
         """Tell whether this was just asked; what a tool returned since may have been the run's answer."""
         _, placed = self._seen()
-        return bool(placed) and placed[-1].entry.role == "user" and bool(self._joined.unanswered(content))
+        last = placed[-1].entry if placed else None
+        return last is not None and last.role == "user" and self._joined.says(last.content, content)
 
     def _named(self, said: Sequence[Said]) -> list[Said]:
         """Return messages in which each result of a tool says whose it is, as its call does."""
@@ -198,6 +229,40 @@ class CarrelSession:
     def _fetch(self, path: str) -> bytes:
         content = self._joined.workspace.sessions.places.files.read(path, limit=ATTACHMENT_LIMIT)
         return content.data if content else b""
+
+
+def workspace_tools(workspace: Workspace, *, scope: str = Scope.SHARED) -> list[Any]:
+    """Return a workspace's tools for an agent that serves many sessions, made once.
+
+    A call is one of the session whose `with_context` the run was given, and may do what that session may.
+    """
+    joined = Joined(workspace=workspace, session=SOURCE, scope=scope, source=SOURCE)
+    return [_tool(spec, _session_of) for spec in joined.specs()]
+
+
+def _tool(spec: ToolSpec, session_of: Callable[[ToolContext[Any]], CarrelSession]) -> FunctionTool:
+    async def invoke(context: ToolContext[Any], arguments: str) -> str:
+        return await session_of(context)._call(spec.name, arguments)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - of this module
+
+    return FunctionTool(
+        name=spec.name,
+        description=spec.description,
+        params_json_schema=spec.parameters,
+        on_invoke_tool=invoke,
+        strict_json_schema=False,  # it would make every argument a required one
+    )
+
+
+def _session_of(context: ToolContext[Any]) -> CarrelSession:
+    if (session := _named_in(context)) is None:
+        raise NoSession
+    return session
+
+
+def _named_in(context: ToolContext[Any]) -> CarrelSession | None:
+    """Return the session whose `with_context` a run was given."""
+    session = getattr(context.run_config and context.run_config.call_model_input_filter, "__self__", None)
+    return session if isinstance(session, CarrelSession) else None
 
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ Each run is one turn of the session.
 """
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -35,12 +35,12 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
-from pydantic_ai.tools import DeferredToolRequests, Tool
-from pydantic_ai.toolsets import FunctionToolset
+from pydantic_ai.tools import DeferredToolRequests
 from pydantic_core import to_json
 
 from carrel import plainjson
 from carrel.adapters.joining import Context, Joined, session_named, words_of
+from carrel.adapters.pydantic_toolset import WorkspaceToolset
 from carrel.app import Workspace
 from carrel.runtime.loop.threads import surely
 from carrel.runtime.model import Spend
@@ -121,13 +121,9 @@ class _Run(AbstractCapability[Any]):
         parts = ((context.stable, False), (context.changing, True))
         return [InstructionPart(text, dynamic=is_dynamic) for text, is_dynamic in parts if text]
 
-    def get_toolset(self) -> FunctionToolset[Any]:
+    def get_toolset(self) -> WorkspaceToolset:
         """Return the workspace's tools."""
-        tools = [
-            Tool.from_schema(self._calling(spec.name), spec.name, spec.description, spec.parameters)
-            for spec in self.begun.tools
-        ]
-        return FunctionToolset(tools)
+        return WorkspaceToolset(self.joined, self.begun.tools)
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -162,12 +158,6 @@ class _Run(AbstractCapability[Any]):
             await self.joined.apart(self.joined.record, new, spend, model)
             self._recorded |= {each.message_id for each in new}
             self._accounted = len(replies)
-
-    def _calling(self, name: str) -> Callable[..., Awaitable[str]]:
-        async def call(**arguments: Any) -> str:
-            return await self.joined.apart(self.joined.call, name, arguments)
-
-        return call
 
 
 def _begin(joined: Joined, asked: _Prompt | None, run: str) -> _Begun:

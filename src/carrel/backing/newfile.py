@@ -8,6 +8,7 @@ from typing import IO
 
 from carrel.errors import Conflict
 from carrel.files.disk import typed_failures
+from carrel.files.folders import make_folders
 from carrel.files.paths import TEMPORARY
 
 
@@ -35,7 +36,7 @@ def new_file(file: Path) -> Generator[IO[bytes]]:
     refuse_file(file)
     hidden = file.with_name(f"{TEMPORARY}{os.urandom(8).hex()}")
     with typed_failures(str(file)):
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folders(file.parent, mode=0o700)
         fd = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         os.close(fd)
     try:

@@ -7,7 +7,7 @@ import click
 from msgspec import to_builtins
 
 from carrel.app import DEFAULT_AGENT, Workspace
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.options import Shared, shared_options
 from carrel.cli.skills import show_findings
 from carrel.config import Config, effective, flatten
@@ -67,7 +67,7 @@ def list_(shared: Shared) -> None:
 
 
 @agents.command()
-@click.argument("name", metavar="ID")
+@click.argument("name", metavar="ID", shell_complete=complete.colleagues)
 @shared_options
 def show(shared: Shared, name: str) -> None:
     r"""Show an agent's settings in force and where each comes from, or a subagent's declaration.

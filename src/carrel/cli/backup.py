@@ -12,8 +12,10 @@ from carrel.backing import restore as bring_back
 from carrel.bundle.reading import Verified
 from carrel.cli import output
 from carrel.cli.errors import EXIT_CODES
+from carrel.cli.export import inside
 from carrel.cli.options import Shared, owner_only, shared_options
 from carrel.cli.progress import bar
+from carrel.cli.rehearsal import foretells
 from carrel.errors import CheckFailed
 
 
@@ -34,6 +36,7 @@ def backup(_: Shared) -> None:
 @click.option("--to", metavar="FILE|DIR", help="Where; in a directory it gets a name with the date.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be in it.")
 @shared_options
+@foretells
 def create_command(shared: Shared, to: str | None, dry_run: bool) -> None:
     r"""Copy a workspace as it is at one moment, while agents work on: files, records, trash, namespaces.
 
@@ -47,6 +50,7 @@ def create_command(shared: Shared, to: str | None, dry_run: bool) -> None:
     """
     owner_only(shared)
     created = create(shared.root, to, environ=os.environ, progress=bar(shared), dry_run=dry_run)
+    output.warnings(inside(shared, created.file))
     if shared.as_json:
         output.document(to_builtins(created))
         return
@@ -80,6 +84,7 @@ def verify_command(shared: Shared, file: Path) -> None:
 @click.option("--into", required=True, metavar="DIR", help="A new directory, or an empty one.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be there.")
 @shared_options
+@foretells
 def restore_command(shared: Shared, file: Path, into: str, dry_run: bool) -> None:
     r"""Make a directory that is the workspace of a backup: all of it, or nothing.
 

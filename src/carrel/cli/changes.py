@@ -3,16 +3,16 @@
 import click
 from msgspec import to_builtins
 
-from carrel.cli import output
+from carrel.cli import complete, output
+from carrel.cli.diffs import coloured
 from carrel.cli.options import Shared, owner_only, shared_options
-from carrel.cli.transcripts import visible
+from carrel.cli.rehearsal import writes
 from carrel.memory.rows import change_row
 from carrel.memory.splice import diff as diff_of
-from carrel.screen.hidden import visible as spelt_out
 
 
 @click.command()
-@click.argument("file", required=False)
+@click.argument("file", required=False, shell_complete=complete.files)
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Most changes.")
 @click.option("--before", type=click.IntRange(1), metavar="N", help="Only those before this one.")
 @shared_options
@@ -70,6 +70,7 @@ def diff(shared: Shared, number: int | None) -> None:
 @click.argument("count", type=click.IntRange(1, 1000), default=1, metavar="[N]")
 @click.option("--change", "number", type=click.IntRange(1), metavar="N", help="This one, not the last ones.")
 @shared_options
+@writes
 def undo(shared: Shared, count: int, number: int | None) -> None:
     r"""Take back the last change of memory, or the last N of them, byte for byte.
 
@@ -86,6 +87,7 @@ def undo(shared: Shared, count: int, number: int | None) -> None:
     with shared.open(team=True) as workspace:
         undone = workspace.memory.undo(count) if number is None else workspace.memory.undo_change(number)
         files = [workspace.memory.called(change.store, change.path) for change in undone]
+        is_dreamt = any(workspace.memory.change(each.undoes).action == "dream" for each in undone)
     if shared.as_json:
         output.document({"undone": [to_builtins(change_row(change)) for change in undone]})
         return
@@ -93,10 +95,5 @@ def undo(shared: Shared, count: int, number: int | None) -> None:
         output.line(f"Change {change.undoes} of {output.printable(file)} is taken back (change {change.id}).")
     if not undone:
         output.line("There is nothing to take back.", to_stderr=True)
-
-
-def coloured(line: str) -> str:
-    """Return a line of a diff as people know them."""
-    colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-    shown = visible(spelt_out(line))
-    return output.styled(shown, fg=colour) if colour else shown
+    if is_dreamt:
+        output.line("That was one file of a dream. All of it: carrel dream revert", to_stderr=True)

@@ -6,8 +6,10 @@ import click
 from msgspec import to_builtins
 
 from carrel.app import Workspace
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.options import Shared, shared_options
+from carrel.cli.progress import waiting
+from carrel.cli.rehearsal import foretells
 from carrel.context.forecast import COMPACT_PERCENT, FLUSH_PERCENT, Forecast
 from carrel.context.forecast import forecast as foretell
 from carrel.files import show as shown
@@ -16,10 +18,11 @@ from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.sessions)
 @click.option("--dry-run", is_flag=True, help="Say what would be done by rules, and do nothing.")
 @click.option("--model", "model_name", metavar="PROVIDER:MODEL", help="Who summarises; else rules do.")
 @shared_options
+@foretells
 def compact(shared: Shared, session: str, model_name: str | None, *, dry_run: bool) -> None:
     r"""Let a summary stand for all but the last turns of a session; its log keeps every word.
 
@@ -32,7 +35,7 @@ def compact(shared: Shared, session: str, model_name: str | None, *, dry_run: bo
       carrel sessions compact s1
       carrel sessions compact s1 --json
     """
-    with _owners(shared, session) as workspace:
+    with waiting(shared, "Summarising"), _owners(shared, session) as workspace:
         workspace.sessions.row(session)
         if dry_run:
             done = workspace.conversations.preview(session)
@@ -53,7 +56,7 @@ def compact(shared: Shared, session: str, model_name: str | None, *, dry_run: bo
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.sessions)
 @shared_options
 def forecast(shared: Shared, session: str) -> None:
     r"""Say how full the window is, and in how many turns history will be saved and compacted.

@@ -4,16 +4,20 @@ import click
 from msgspec import to_builtins
 
 from carrel.cli import output
-from carrel.cli.changes import coloured
+from carrel.cli.diffs import coloured
 from carrel.cli.options import Shared, owner_only, shared_options
+from carrel.cli.progress import waiting
+from carrel.cli.rehearsal import foretells
 from carrel.memory.consolidate.consolidator import Consolidated
 from carrel.memory.consolidate.rows import consolidated_row
+from carrel.runtime.model import OFFLINE
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change by rules, and write nothing.")
 @click.option("--model", "model_name", metavar="PROVIDER:MODEL", help="Who writes; else as the settings say.")
 @shared_options
+@foretells
 def consolidate(shared: Shared, *, dry_run: bool, model_name: str | None) -> None:
     r"""Take what is new in the journal into the section Consolidated of MEMORY.md.
 
@@ -28,7 +32,8 @@ def consolidate(shared: Shared, *, dry_run: bool, model_name: str | None) -> Non
       carrel memory consolidate --model offline --json
     """
     owner_only(shared)
-    with shared.open() as workspace:
+    model_name = OFFLINE if dry_run else model_name
+    with waiting(shared, "Consolidating"), shared.open() as workspace:
         model = workspace.model(model_name) if model_name else None
         done = workspace.conversations.learning.consolidate(model, dry_run=dry_run)
     output.warnings(done.findings)

@@ -4,8 +4,10 @@ import shutil
 
 import click
 
-from carrel.cli import output, picture
+from carrel.cli import complete, output, picture
 from carrel.cli.options import Shared, shared_options
+from carrel.cli.progress import waiting
+from carrel.cli.rehearsal import writes
 from carrel.context.assemble import Assembly
 from carrel.context.budget import Budget
 from carrel.context.formats import to_anthropic, to_openai, to_responses
@@ -28,7 +30,9 @@ def context(_: Shared) -> None:
 
 FORMATS = {"openai": to_openai, "responses": to_responses, "anthropic": to_anthropic}
 
-_session = click.option("--session", metavar="ID", help="The conversation; else none.")
+_session = click.option(
+    "--session", metavar="ID", shell_complete=complete.sessions, help="The conversation; else none."
+)
 _query = click.option("--query", metavar="TEXT", help="The user's message.")
 _model = click.option("--model", metavar="NAME", help="As it would be for another model than the settings'.")
 
@@ -47,6 +51,7 @@ _model = click.option("--model", metavar="NAME", help="As it would be for anothe
 )
 @click.option("--prepare", is_flag=True, help="Not only show: freeze the session and remember this call.")
 @shared_options
+@writes
 def show(
     shared: Shared, session: str | None, query: str | None, model: str | None, form: str, *, prepare: bool
 ) -> None:
@@ -116,7 +121,7 @@ def report(
 
 
 @context.command(name="explain")
-@click.argument("path")
+@click.argument("path", shell_complete=complete.files)
 @_session
 @_query
 @shared_options
@@ -192,5 +197,5 @@ def _document(assembly: Assembly, name: str, content: object) -> None:
 
 
 def _assemble(shared: Shared, session: str | None, query: str | None, model: str | None) -> Assembly:
-    with shared.open() as workspace:
+    with waiting(shared, "Assembling"), shared.open() as workspace:
         return workspace.assemble(session, query, shared.scope, model=model)

@@ -24,26 +24,32 @@ def database(_: Shared) -> None:
 
 
 @database.command()
+@click.option("--dry-run", is_flag=True, help="Name the steps that there are to do, and do none.")
 @shared_options
-def migrate(shared: Shared) -> None:
+def migrate(shared: Shared, *, dry_run: bool) -> None:
     r"""Make the tables that Carrel needs, or bring them up to date; what is up to date stays as it is.
 
     It may be run twice, by several at once, and while servers of the version before work on.
 
     \b
     Examples:
+      carrel database migrate --dry-run
       carrel database migrate
       carrel database migrate --json
     """
     from carrel.home.postgres import connect  # noqa: PLC0415 - few commands need a database
 
-    done = connect(find_remote(os.environ, user_directories(os.environ))).migrate()
+    found = connect(find_remote(os.environ, user_directories(os.environ)))
+    done = found.pending() if dry_run else found.migrate()
     if shared.as_json:
-        output.document({"done": list(done)})
+        output.document({"done": list(done), "dry_run": dry_run})
         return
     for step in done:
-        output.line(f"  {output.styled('done', fg='green')}  {step}")
-    output.line("The database is up to date.")
+        output.line(f"  {output.styled('to do' if dry_run else 'done', fg='green')}  {step}")
+    if dry_run and done:
+        output.line("Nothing was changed. Next: carrel database migrate")
+    else:
+        output.line("The database is up to date.")
 
 
 @database.command()

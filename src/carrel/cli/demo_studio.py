@@ -1,7 +1,7 @@
 """The workspace that the demo serves: weeks of work that are played once more, so that no page is empty."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 from pathlib import Path
@@ -61,7 +61,7 @@ NEIGHBOUR = "pilots"
 """The folder beside the workspace in which another agent works."""
 
 
-def furnish(root: Path, environ: Mapping[str, str]) -> None:
+def furnish(root: Path, environ: Mapping[str, str], tell: Callable[[int, int], None] | None = None) -> None:
     """Make the workspace in a new directory; it is trusted, and nothing outside of its home is touched."""
     Workspace.init(root, layout="carrel", environ=environ)
     with Workspace.open(root, environ=environ) as workspace:
@@ -71,12 +71,19 @@ def furnish(root: Path, environ: Mapping[str, str]) -> None:
         (root / path).write_text(text, encoding="utf-8")
     Workspace.trust(root, environ=environ)
     _elsewhere(root.parent / NEIGHBOUR, environ)
-    asyncio.run(_live(root, environ, now))
+    asyncio.run(_live(root, environ, now, tell or _nobody))
 
 
-async def _live(root: Path, environ: Mapping[str, str], now: datetime) -> None:
+def _nobody(_: int, __: int) -> None:
+    """Tell nobody how far it is."""
+
+
+async def _live(
+    root: Path, environ: Mapping[str, str], now: datetime, tell: Callable[[int, int], None]
+) -> None:
     """Let the weeks go by, each conversation on its day; what it taught is learnt on its evening."""
-    for back, session, lines in TALKS:
+    for done, (back, session, lines) in enumerate(TALKS):
+        tell(done, len(TALKS) + 1)
         at = now - timedelta(days=back, minutes=40)
         with Workspace.open(root, environ={**environ, "CARREL_NOW": at.isoformat()}) as kate:
             if session == "ports":
@@ -91,6 +98,7 @@ async def _live(root: Path, environ: Mapping[str, str], now: datetime) -> None:
         await _talk(kate, "ports", AFTERWARDS)
         kate.sweep()
         kate.searching.sync()
+    tell(len(TALKS) + 1, len(TALKS) + 1)
 
 
 async def _talk(kate: Workspace, session: str, lines: Sequence[Line], *, source: str = "chat") -> None:

@@ -7,6 +7,8 @@ from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.options import Shared, owner_only, shared_options
+from carrel.cli.progress import waiting
+from carrel.cli.rehearsal import foretells, writes
 from carrel.cli.transcripts import visible
 from carrel.dreaming import Dreamt
 from carrel.memory.dream.gates import Gate, in_words
@@ -36,6 +38,7 @@ def dream(_: Shared) -> None:
 @dream.command()
 @click.option("--dry-run", is_flag=True, help="Show what would be promoted, and write nothing.")
 @shared_options
+@foretells
 def run(shared: Shared, *, dry_run: bool) -> None:
     r"""Promote what passes every gate: at the end of MEMORY.md, and with an entry in DREAMS.md.
 
@@ -47,7 +50,7 @@ def run(shared: Shared, *, dry_run: bool) -> None:
       carrel dream run --dry-run --json
     """
     owner_only(shared)
-    with shared.open() as workspace:
+    with waiting(shared, "Dreaming"), shared.open() as workspace:
         dreamt = workspace.dreaming.run(dry_run=dry_run)
     output.warnings((*dreamt.outlook.findings, *dreamt.findings))
     if shared.as_json:
@@ -59,7 +62,7 @@ def run(shared: Shared, *, dry_run: bool) -> None:
     if ready:
         where = output.printable(dreamt.outlook.target)
         output.line(f"Would be promoted to {where}:" if dry_run else f"Promoted to {where}{_number(dreamt)}:")
-        _show(ready, why=False)
+        _show(ready, why=True)
     else:
         output.line(f"Nothing {'would be' if dry_run else 'was'} promoted. {dreamt.outlook.plan.reason}")
 
@@ -78,7 +81,7 @@ def candidates(shared: Shared, *, why: bool, limit: int) -> None:
       carrel dream candidates --limit 500 --json
     """
     owner_only(shared)
-    with shared.open() as workspace:
+    with waiting(shared, "Weighing"), shared.open() as workspace:
         outlook = workspace.dreaming.look()
     output.warnings(outlook.findings)
     shown = outlook.plan.judged[:limit]
@@ -121,6 +124,7 @@ def status(shared: Shared) -> None:
 @dream.command()
 @click.argument("number", type=click.IntRange(1), required=False, metavar="[RUN]")
 @shared_options
+@writes
 def revert(shared: Shared, number: int | None) -> None:
     r"""Take back exactly what a run has added, else the last one that promoted something.
 
@@ -154,7 +158,7 @@ def _show(judged: Iterable[Judged], *, why: bool) -> None:
         output.line(f"{_MARKS[each.state]} {candidate.score:.2f}  {visible(candidate.text)}{note}")
         if not why:
             continue
-        gates = ", ".join(_gate_words(gate) for gate in candidate.gates)
+        gates = " ".join(_gate_words(gate) for gate in candidate.gates)
         output.line(output.styled(f"        {gates}", dim=True))
         places = ", ".join(f"{source.path}:{source.line}" for source in candidate.sources)
         output.line(output.styled(f"        {output.printable(places)}", dim=True))

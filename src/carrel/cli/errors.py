@@ -23,6 +23,6 @@ def show_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
     if as_json:
         output.document({"error": {"code": code, "message": message, "hint": hint}})
         return
-    output.line(f"error[{code}]: {output.printable(message)}", to_stderr=True)
+    output.line(f"error[{code}]: {output.printable(message)}", is_error=True)
     if hint:
-        output.line(f"  hint: {output.printable(hint)}", to_stderr=True)
+        output.line(f"  hint: {output.printable(hint)}", is_error=True)

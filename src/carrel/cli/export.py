@@ -1,6 +1,8 @@
 """`carrel export`: a workspace to give away, whole or to be read."""
 
 import os
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -12,10 +14,12 @@ from carrel import exporting
 from carrel.backing.newfile import new_file, refuse_file
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
-from carrel.cli.progress import bar
+from carrel.cli.progress import bar, waiting
+from carrel.cli.rehearsal import foretells
 from carrel.context.report import Report
 from carrel.exporting import FORMS, Exported, Form, form_of
 from carrel.exporting.drawing import PLAIN, Drawing
+from carrel.findings import Finding
 from carrel.home.local import absolute
 
 _PRINTABLE = ("json", "markdown")
@@ -26,6 +30,7 @@ _PRINTABLE = ("json", "markdown")
 @click.option("--format", "form", type=click.Choice(FORMS), help="Where the file's name does not say it.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be in it.")
 @shared_options
+@foretells
 def export(shared: Shared, to: str | None, form: Form | None, dry_run: bool) -> None:
     r"""Write a workspace into one file: whole (zip, json), or to be read (markdown, html).
 
@@ -39,6 +44,8 @@ def export(shared: Shared, to: str | None, form: Form | None, dry_run: bool) -> 
       carrel -C my-agent export --format markdown | less
       carrel -C my-agent --scope shared export --to for-others.zip
     """
+    if to == "":
+        raise click.UsageError("--to is empty: name a file.")
     chosen = form or form_of(to or "") or ("json" if shared.as_json and to is None else None)
     if chosen is None:
         raise click.UsageError(f"Say which of {', '.join(FORMS)}: with --format, or by the suffix of --to.")
@@ -47,9 +54,9 @@ def export(shared: Shared, to: str | None, form: Form | None, dry_run: bool) -> 
             raise click.UsageError("Name a file with --to.")
         _print(shared, chosen)
         return
-    _tell(
-        shared, _written(shared, chosen, absolute(to) if to else None, dry_run=dry_run), to, dry_run=dry_run
-    )
+    exported = _written(shared, chosen, absolute(to) if to else None, dry_run=dry_run)
+    output.warnings(inside(shared, to) if to else ())
+    _tell(shared, exported, to, dry_run=dry_run)
 
 
 def _written(shared: Shared, form: Form, to: Path | None, *, dry_run: bool) -> Exported:
@@ -73,16 +80,18 @@ def _print(shared: Shared, form: Form) -> None:
 
 def _export(shared: Shared, form: Form, stream: IO[bytes], near: Path | None) -> Exported:
     drawing = _drawing() if form == "html" else PLAIN
-    return exporting.export(
-        shared.root,
-        form,
-        stream,
-        environ=os.environ,
-        scope=shared.scope,
-        near=near,
-        drawing=drawing,
-        progress=bar(shared),
-    )
+    is_counted = form in ("zip", "json")
+    with nullcontext() if is_counted else waiting(shared, "Writing it"):
+        return exporting.export(
+            shared.root,
+            form,
+            stream,
+            environ=os.environ,
+            scope=shared.scope,
+            near=near,
+            drawing=drawing,
+            progress=bar(shared) if is_counted else None,
+        )
 
 
 def _drawing() -> Drawing:
@@ -115,6 +124,18 @@ def _tell(shared: Shared, exported: Exported, to: str | None, *, dry_run: bool) 
     if to and not dry_run:
         output.line(f"  {output.printable(to)}")
     _warn(exported)
+
+
+def inside(shared: Shared, file: str) -> Iterator[Finding]:
+    """Yield that a file was put into the workspace that it is made of: the next one would hold it."""
+    if isinstance(shared.root, Path) and absolute(file).resolve().is_relative_to(shared.root.resolve()):
+        yield Finding(
+            code="written_inside",
+            severity="warning",
+            message="The file stands inside the workspace: the next export or backup holds it, too.",
+            hint="Move it elsewhere.",
+            path=file,
+        )
 
 
 def _warn(exported: Exported) -> None:

@@ -7,9 +7,11 @@ import click
 from msgspec import to_builtins
 
 from carrel.app import Workspace
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.notebooks import TextCommand, given_text
 from carrel.cli.options import Shared, owner_only, shared_options
+from carrel.cli.progress import waiting
+from carrel.cli.rehearsal import writes
 from carrel.cli.transcripts import visible
 from carrel.memory.fact import KINDS
 from carrel.memory.keeping import Kept
@@ -35,6 +37,7 @@ STATES = ("planned", "written", "waiting", "superseded", "refused", "undone", "f
 @click.option("--subject", default="", metavar="NAME", help="Whom an entity, or what a procedure, is about.")
 @click.option("--section", default="", metavar="HEADING", help="Below this heading; else Insights.")
 @shared_options
+@writes
 def add(shared: Shared, text: str | None, **about: Any) -> None:
     r"""Remember TEXT, else standard input: a fact of the project, or one that travels with the agent.
 
@@ -47,7 +50,7 @@ def add(shared: Shared, text: str | None, **about: Any) -> None:
     """
     owner_only(shared)
     given = given_text(text)
-    with shared.open() as workspace:
+    with waiting(shared, "Writing it down"), shared.open() as workspace:
         kept = workspace.memory.add(given, **about)
         places = _places(workspace, kept.written)
     if shared.as_json:
@@ -58,7 +61,7 @@ def add(shared: Shared, text: str | None, **about: Any) -> None:
 
 @click.command()
 @click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="Only these; repeatable.")
-@click.option("--session", metavar="ID", help="Only what was learnt there.")
+@click.option("--session", metavar="ID", shell_complete=complete.sessions, help="Only what was learnt there.")
 @click.option("--path", metavar="FILE", help="Only what stands in this file.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="Most facts.")
 @click.option("--after", default="", metavar="FACT", help="Only those after this one.")
@@ -100,6 +103,7 @@ def facts(shared: Shared, **within: Any) -> None:
 @click.argument("fact")
 @click.option("--off", is_flag=True, help="Let it be changed again.")
 @shared_options
+@writes
 def pin(shared: Shared, fact: str, *, off: bool) -> None:
     r"""Keep a fact as it is: nobody but you replaces or removes it.
 
@@ -118,10 +122,16 @@ def pin(shared: Shared, fact: str, *, off: bool) -> None:
 
 
 @click.command()
-@click.option("--session", metavar="ID", help="Of this session; else of all that have something new.")
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=complete.sessions,
+    help="Of this session; else of all that have something new.",
+)
 @click.option("--model", "model_name", metavar="PROVIDER:MODEL", help="Who reads; else as the settings say.")
 @click.option("--anew", is_flag=True, help="From all that was said, not only from what is new.")
 @shared_options
+@writes
 def extract(shared: Shared, session: str | None, model_name: str | None, *, anew: bool) -> None:
     r"""Take facts from what was said since the last time, now, however few turns there are.
 
@@ -131,7 +141,7 @@ def extract(shared: Shared, session: str | None, model_name: str | None, *, anew
       carrel memory extract --session 2026-04-24-k3f9 --json
     """
     owner_only(shared)
-    with shared.open() as workspace:
+    with waiting(shared, "Taking facts"), shared.open() as workspace:
         model = workspace.model(model_name) if model_name else None
         learnt = workspace.conversations.learning.extract(session, model, anew=anew)
         places = _places(workspace, learnt.kept.written)
@@ -205,5 +215,6 @@ def _place(fact: Fact, places: Places) -> str:
 
 
 def _about(fact: Fact, places: Places) -> str:
-    source = f"session {fact.session}, {len(fact.evidence)} messages" if fact.session else "told by you"
+    messages = f"message{'s' if len(fact.evidence) > 1 else ''} {', '.join(fact.evidence)}"
+    source = f"session {fact.session}, {messages}" if fact.session else "told by you"
     return "  ".join((fact.state, fact.kind, _place(fact, places), f"{fact.trust}, {source}"))

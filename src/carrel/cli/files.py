@@ -9,10 +9,9 @@ from itertools import islice
 import click
 from msgspec import json, to_builtins
 
-from carrel.cli import output
+from carrel.cli import complete, output, streams
 from carrel.cli.options import Shared, shared_options
-from carrel.errors import UsageError
-from carrel.files import READ_LIMIT
+from carrel.cli.rehearsal import writes
 from carrel.runtime.edit import ABSENT
 from carrel.runtime.explorer import Lasts, Node, Totals
 from carrel.runtime.view import NoSuchPath, exact_text
@@ -22,15 +21,6 @@ _LONGEST_BATCH = 1024
 _STATES = {"in": "green", "cut": "yellow", "out": "bright_black", "private": "magenta"}
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _THOUSAND = 1000
-
-
-class TooLarge(UsageError):
-    """More was given than one file may hold here."""
-
-    code = "too_large"
-
-    def __init__(self) -> None:
-        super().__init__(f"More than {READ_LIMIT:,} bytes were given.", hint="Split it into several files.")
 
 
 @click.group()
@@ -50,7 +40,7 @@ def files(_: Shared) -> None:
 
 
 @files.command()
-@click.argument("path", default="")
+@click.argument("path", default="", shell_complete=complete.files)
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", help="So many levels of folders.")
 @click.option("--all", "everything", is_flag=True, help="Open .carrel and .git too.")
 @shared_options
@@ -77,7 +67,7 @@ def tree(shared: Shared, path: str, depth: int | None, *, everything: bool) -> N
 
 
 @files.command()
-@click.argument("path")
+@click.argument("path", shell_complete=complete.files)
 @shared_options
 def cat(shared: Shared, path: str) -> None:
     r"""Print a file exactly as it is.
@@ -100,9 +90,10 @@ def cat(shared: Shared, path: str) -> None:
 
 
 @files.command()
-@click.argument("path")
+@click.argument("path", shell_complete=complete.files)
 @click.option("--expect", metavar="SHA256", help=f"Only over this version; `{ABSENT}`: only a new file.")
 @shared_options
+@writes
 def put(shared: Shared, path: str, expect: str | None) -> None:
     r"""Write standard input to PATH, whole or not at all, and print its digest.
 
@@ -116,9 +107,7 @@ def put(shared: Shared, path: str, expect: str | None) -> None:
     """
     if expect is not None and not _DIGEST.fullmatch(expect := expect.lower()) and expect != ABSENT:
         raise click.UsageError(f"--expect takes a SHA-256 of 64 hexadecimal digits, or `{ABSENT}`.")
-    data = sys.stdin.buffer.read(READ_LIMIT + 1)
-    if len(data) > READ_LIMIT:
-        raise TooLarge
+    data = streams.all_given()
     with shared.open(team=True) as workspace:
         written = workspace.put(path, data, expect=expect, scope=shared.scope)
     if shared.as_json:
@@ -128,9 +117,10 @@ def put(shared: Shared, path: str, expect: str | None) -> None:
 
 
 @files.command()
-@click.argument("source")
-@click.argument("target")
+@click.argument("source", shell_complete=complete.files)
+@click.argument("target", shell_complete=complete.files)
 @shared_options
+@writes
 def mv(shared: Shared, source: str, target: str) -> None:
     r"""Give a file another path; what exists is never overwritten.
 
@@ -148,8 +138,9 @@ def mv(shared: Shared, source: str, target: str) -> None:
 
 
 @files.command()
-@click.argument("path")
+@click.argument("path", shell_complete=complete.files)
 @shared_options
+@writes
 def rm(shared: Shared, path: str) -> None:
     r"""Remove a file, after a copy of it is safe in the trash.
 

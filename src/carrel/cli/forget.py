@@ -7,8 +7,10 @@ from typing import Any, TextIO
 import click
 from msgspec import to_builtins
 
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.options import Shared, owner_only, shared_options
+from carrel.cli.progress import waiting
+from carrel.cli.rehearsal import foretells
 from carrel.cli.transcripts import visible
 from carrel.errors import UsageError
 from carrel.memory.forget.choice import Choice
@@ -32,7 +34,9 @@ class NotConfirmed(UsageError):
 
 @click.command()
 @click.argument("facts", nargs=-1, metavar="[FACT]...")
-@click.option("--session", metavar="ID", help="What was learnt in this session.")
+@click.option(
+    "--session", metavar="ID", shell_complete=complete.sessions, help="What was learnt in this session."
+)
 @click.option("--sender", metavar="ID", help="What was learnt from somebody's messages.")
 @click.option("--file", metavar="PATH", help="What stands in this file, or was learnt from reading it.")
 @click.option("--query", metavar="TEXT", help="Facts and lines with these words; asks first.")
@@ -40,6 +44,7 @@ class NotConfirmed(UsageError):
 @click.option("--purge", is_flag=True, help="Also out of transcripts and the history of changes, for good.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @shared_options
+@foretells
 def forget(
     shared: Shared, facts: Sequence[str], *, dry_run: bool, purge: bool, yes: bool, **within: Any
 ) -> int:
@@ -59,8 +64,11 @@ def forget(
     with shared.open() as workspace:
         forgetting = workspace.forgetting
         if choice.query and not (dry_run or yes):
-            _ask(forgetting.forget(choice, purge=purge, dry_run=True))
-        done = forgetting.forget(choice, purge=purge, dry_run=dry_run)
+            with waiting(shared, "Looking for it"):
+                found = forgetting.forget(choice, purge=purge, dry_run=True)
+            _ask(found)
+        with waiting(shared, "Forgetting"):
+            done = forgetting.forget(choice, purge=purge, dry_run=dry_run)
     output.warnings(done.findings)
     if shared.as_json:
         output.document(to_builtins(forgotten_row(done)))

@@ -1,18 +1,10 @@
 """`carrel hook`: a coding agent's hook, answered from the workspace."""
 
-import os
-import sys
-
 import click
 
-from carrel import __version__
-from carrel.adapters.harness import kept, quick, wire
-from carrel.adapters.harness.gathering import gather
-from carrel.adapters.harness.kept import Kept
+from carrel.adapters.harness import wire
 from carrel.cli.options import Shared, shared_options
-from carrel.cli.quick import complain, run_hook
-
-_NAMED = 20
+from carrel.cli.quick import run_hook
 
 
 @click.command()
@@ -41,44 +33,3 @@ def hook(shared: Shared, event: str, harness: str) -> int:
     words += ["-C", shared.directory] if shared.directory else []
     words += ["--agent", shared.agent] if shared.agent else []
     return run_hook(words) or 0
-
-
-def perform(asked: wire.Asked, payload: wire.Payload, root: str, found: Kept | None) -> Kept | None:
-    """Do what takes the engine: record what is to be recorded, and assemble what was not kept."""
-    if quick.records(asked, payload):
-        _record(asked, payload, root)
-    if found is not None or not quick.tells(asked):
-        return found
-    key = quick.key_of(asked, root, os.environ, __version__)
-    gathered = gather(root, asked, environ=os.environ, key=key)
-    for note in (*gathered.notes, *_cuts(asked.harness, gathered.cut)):
-        complain(note)
-    return gathered.answer
-
-
-def _cuts(harness: str, cut: tuple[str, ...]) -> list[str]:
-    named = ", ".join(cut[:_NAMED])
-    return [f"left out to fit {harness}: {named}{', …' if len(cut) > _NAMED else ''}"] if cut else []
-
-
-def _record(asked: wire.Asked, payload: wire.Payload, root: str) -> None:
-    from carrel.adapters.harness.recording import note_recalls, record  # noqa: PLC0415 - a context needs no sessions
-    from carrel.app import Workspace  # noqa: PLC0415 - as above
-
-    with Workspace.open(root, agent=asked.agent or None) as workspace:
-        recorded = record(workspace, asked, payload)
-        if recorded.asked is not None and asked.harness != "cursor":
-            note_recalls(workspace, recorded, _reminding(asked, root))
-    for note in recorded.notes:
-        complain(note)
-
-
-def _reminding(asked: wire.Asked, root: str) -> Kept:
-    """Return what prompts are reminded from, as it is kept or, for the next one, made."""
-    prompt = wire.Asked(
-        "prompt", asked.harness, directory=asked.directory, agent=asked.agent, scope=asked.scope
-    )
-    key = quick.key_of(prompt, root, os.environ, __version__)
-    cache = kept.cache_of(os.environ, sys.platform)
-    found = kept.find(cache, key) if cache else None
-    return found or gather(root, prompt, environ=os.environ, key=key).answer

@@ -2,16 +2,19 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import to_builtins
 
 from carrel.cli import output
+from carrel.cli.errors import exit_code
 from carrel.cli.options import Shared, owner_only, shared_options
 from carrel.cli.progress import bar
+from carrel.cli.rehearsal import foretells
 from carrel.home.address import is_address
 from carrel.importing import KINDS, Imported, Row, bring_in, is_export
+from carrel.importing.undoing import ImportEdited, take_back
 
 if TYPE_CHECKING:
     from carrel.backing.restoring import Restored
@@ -28,32 +31,49 @@ _SAID = {
 _LONGEST = max(map(len, _SAID))
 
 
+class Kind(click.Choice[str]):
+    """The kinds that are built in, to be shown and completed; an extension may know others."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Take any name: who imports says which there are."""
+        del param, ctx
+        return value
+
+
 @click.command("import")
 @click.argument("source")
-@click.option("--from", "kind", type=click.Choice(KINDS), help="What SOURCE is; else told by its files.")
+@click.option("--from", "kind", type=Kind(KINDS), help="What SOURCE is; else told by its files.")
 @click.option("--mine", is_flag=True, help="It is all your own: nothing of it waits for your word.")
+@click.option("--undo", is_flag=True, help="Take back the last import from SOURCE.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would happen.")
 @shared_options
-def import_(shared: Shared, source: str, kind: str | None, *, mine: bool, dry_run: bool) -> None:
+@foretells
+def import_(
+    shared: Shared, source: str, kind: str | None, *, mine: bool, undo: bool, dry_run: bool
+) -> int | None:
     r"""Bring in what SOURCE holds: another workspace, the memory of another program, or an export.
 
     SOURCE is a workspace of any layout, the memory of Claude Code (a project, ~/.claude, a folder of notes,
     a transcript), a project of basic-memory, an Obsidian vault, or a file of `carrel export`. What is there
     already stays as it is. What would enter a file that every prompt holds waits for your word, unless it
-    is your own. Importing again changes nothing.
+    is your own. Importing again changes nothing. --undo takes it all back, but for what was changed since:
+    that stays, and is told (exit 5).
 
     \b
     Examples:
       carrel import ~/.claude/projects/-home-me-shop/memory --dry-run
       carrel import ~/vault --mine
+      carrel import ~/vault --undo
       carrel -C new-agent import old-agent     from one layout to another
       carrel -C old-agent import old-agent     take a directory as it is
       carrel -C restored import desk.zip       an export, into a new directory
     """
     owner_only(shared)
+    if undo:
+        return _take_back(shared, source, dry_run=dry_run)
     if (place := _new_place(shared)) is not None and is_export(source, kind):
         _restore(shared, source, place, dry_run=dry_run)
-        return
+        return None
     with shared.open() as workspace:
         done = bring_in(workspace, source, kind=kind, mine=mine, dry_run=dry_run, progress=bar(shared))
     output.warnings(done.findings)
@@ -61,6 +81,25 @@ def import_(shared: Shared, source: str, kind: str | None, *, mine: bool, dry_ru
         output.document(to_builtins(done) | {"counts": done.counts})
     else:
         _show(done)
+    return None
+
+
+def _take_back(shared: Shared, source: str, *, dry_run: bool) -> int:
+    """Take an import back; a dry run does so with copies, which a database has none of."""
+    if dry_run and is_address(shared.directory or ""):
+        raise click.UsageError("--undo has no --dry-run where the workspace is in a database")
+    with shared.open() as workspace:
+        done = take_back(workspace, source)
+    output.warnings(done.findings)
+    if shared.as_json:
+        output.document(to_builtins(done) | {"dry_run": dry_run})
+    else:
+        for row in done.rows:
+            reason = f": {row.reason}" if row.reason else ""
+            output.line(output.printable(f"{row.action:<{_LONGEST}}  {row.path}{reason}"))
+        taken = sum(row.action == "undone" for row in done.rows)
+        output.line(f"{taken:,} of {len(done.rows):,} {'would be' if dry_run else 'are'} taken back.")
+    return 0 if done.is_whole else exit_code(ImportEdited(""))
 
 
 def _new_place(shared: Shared) -> str | None:
@@ -123,5 +162,5 @@ def _show_next(done: Imported) -> None:
         output.line("\nNext: carrel memory review   (what waits for your word)")
     elif counts.get("new") or counts.get("merge"):
         output.line("\nNext: carrel context report")
-    if not done.dry_run and (counts.get("new") or counts.get("merge")):
-        output.line("Undo: carrel memory undo     (a change of memory), carrel files rm PATH   (a new file)")
+    if not done.dry_run and any(counts.get(action) for action in ("new", "merge", "proposal", "beside")):
+        output.line("Undo: the same command with --undo")

@@ -1,6 +1,5 @@
 """`carrel index sync | status | rebuild`: the search structure that is derived from the files."""
 
-import sys
 from collections.abc import Mapping
 
 import click
@@ -8,10 +7,10 @@ from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
-from carrel.index import Progress, SyncReport, Unsearched
+from carrel.cli.progress import bar
+from carrel.cli.rehearsal import writes
+from carrel.index import SyncReport, Unsearched
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
-
-_WIDTH = 30
 
 
 @click.group()
@@ -29,6 +28,7 @@ def index(_: Shared) -> None:
 
 @index.command()
 @shared_options
+@writes
 def sync(shared: Shared) -> None:
     r"""Make the index match the files and the sessions; only what changed is read.
 
@@ -38,11 +38,12 @@ def sync(shared: Shared) -> None:
     """
     _owners(shared)
     with shared.open() as workspace:
-        _tell(shared, workspace.searching.sync(progress=_bar(shared)))
+        _tell(shared, workspace.searching.sync(progress=bar(shared)))
 
 
 @index.command()
 @shared_options
+@writes
 def rebuild(shared: Shared) -> None:
     r"""Forget the index and make it anew.
 
@@ -52,7 +53,7 @@ def rebuild(shared: Shared) -> None:
     """
     _owners(shared)
     with shared.open() as workspace:
-        _tell(shared, workspace.searching.rebuild(progress=_bar(shared)))
+        _tell(shared, workspace.searching.rebuild(progress=bar(shared)))
 
 
 @index.command()
@@ -104,19 +105,6 @@ def _tell_unsearched(found: Mapping[str, Unsearched]) -> None:
         names = [output.printable(path) for path in each.paths]
         more = ["…"] if each.count > len(names) else []
         output.line(f"  {reason}: {', '.join([*names, *more])}")
-
-
-def _bar(shared: Shared) -> Progress | None:
-    """Return what draws a bar on a terminal; elsewhere nobody looks."""
-    if shared.as_json or not sys.stderr.isatty():
-        return None
-
-    def draw(done: int, of: int) -> None:
-        filled = _WIDTH * done // max(1, of)
-        end = "\n" if done >= of else ""
-        output.write(f"\r{'█' * filled}{'░' * (_WIDTH - filled)} {done:,} of {of:,}{end}", to_stderr=True)
-
-    return draw
 
 
 def _owners(shared: Shared) -> None:

@@ -4,15 +4,19 @@ import difflib
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from carrel.adapters.harness import settings
+from carrel.adapters.harness import quick, settings
 from carrel.adapters.harness.settings import Edit, Standing, Where
 from carrel.adapters.harness.wire import HARNESSES
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
+from carrel.files.resolve import RootMissing, RootNotDirectory
+from carrel.findings import Finding
+from carrel.home.address import is_address
 from carrel.opening import absolute
 
 
@@ -44,7 +48,7 @@ def integrate(
     if user and project is not None:
         raise click.UsageError("--user and --project name two different places; give one.")
     where: Where = "user" if user else "project"
-    folder = absolute(project or "")
+    folder = _project(project)
     path = settings.settings_path(harness, where, project=folder, environ=os.environ)
     if action == "status":
         places: tuple[Where, ...] = ("project", "user") if not user and project is None else (where,)
@@ -55,25 +59,68 @@ def integrate(
         _show_status(shared, harness, found)
         return
     if action == "install":
-        edit = settings.install(path, harness, settings.commands_of(harness, _program(), _options(shared)))
+        output.warnings(_unmet(shared, folder, where))
+        edit = settings.install(
+            path, harness, settings.commands_of(harness, _program(where), _options(shared))
+        )
     else:
         edit = settings.remove(path, harness)
     _show_edit(shared, harness, edit if dry_run else settings.write(edit), dry_run=dry_run)
 
 
-def _program() -> list[str]:
+def _project(named: str | None) -> Path:
+    """Return the project: one that was named is there, or nothing would ever read its settings."""
+    folder = absolute(named or "")
+    if named is not None and not folder.is_dir():
+        raise RootNotDirectory(str(folder)) if folder.exists() else RootMissing(str(folder))
+    return folder
+
+
+def _unmet(shared: Shared, folder: Path, where: Where) -> Iterator[Finding]:
+    """Yield what keeps the hooks from having anything to say; a workspace that was named must be there."""
+    if shared.directory is not None:
+        if not is_address(shared.directory) and not absolute(shared.directory).is_dir():
+            raise RootMissing(shared.directory)
+    elif where == "project" and not quick.around(str(folder)):
+        yield Finding(
+            code="no_workspace_around",
+            severity="warning",
+            message=f"There is no workspace around {folder}: the hooks do nothing until there is one.",
+            hint="Make one with `carrel init`, or name another with -C.",
+        )
+    if where == "project" and (environment := _environment_of(shutil.which("carrel") or "")):
+        yield Finding(
+            code="carrel_in_environment",
+            severity="info",
+            message=f"The hooks call `carrel`, which is found only where {environment} is active.",
+            hint="Start the agent from there, or install Carrel for yourself, with `pipx` or `uv tool`.",
+        )
+
+
+def _program(where: Where) -> list[str]:
     """Return how to start this Carrel: by its name where a shell finds it, else by where it is."""
-    if shutil.which("carrel"):
+    found = shutil.which("carrel")
+    if found and where == "user" and _environment_of(found):
+        return [found]
+    if found:
         return ["carrel"]
     script = Path(sys.executable).with_name("carrel")
-    return [str(script)] if script.is_file() else [sys.executable, "-m", "carrel"]
+    # Hooks are run in any project: without -P, code of that project would be run for Carrel's.
+    return [str(script)] if script.is_file() else [sys.executable, "-P", "-m", "carrel"]
+
+
+def _environment_of(program: str) -> str:
+    """Return the virtual environment that puts a program on the path for as long as it is active, or ""."""
+    active = os.environ.get("VIRTUAL_ENV", "")
+    return active if active and Path(program).parent == Path(active) / "bin" else ""
 
 
 def _options(shared: Shared) -> list[str]:
     """Return what the hooks are told beside the event: only what somebody has said."""
     given: list[str] = []
     if shared.directory is not None:
-        given += ["-C", str(absolute(shared.directory))]
+        named = shared.directory
+        given += ["-C", named if is_address(named) else str(absolute(named))]
     if shared.agent is not None:
         given += ["--agent", shared.agent]
     context: click.Context | None = click.get_current_context()
@@ -104,7 +151,8 @@ def _show_edit(shared: Shared, harness: str, edit: Edit, *, dry_run: bool) -> No
         return
     for line in diff.splitlines() if dry_run else ():
         output.line(output.printable(line))
-    output.line(f"{shown}: {'would be changed' if dry_run else 'changed'}")
+    verb = "removed" if edit.after is None else "changed"
+    output.line(f"{shown}: {'would be ' if dry_run else ''}{verb}")
     if edit.backup:
         output.line(f"as it was: {output.printable(str(edit.backup))}")
 

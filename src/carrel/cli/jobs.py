@@ -7,6 +7,7 @@ from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
+from carrel.cli.rehearsal import writes
 from carrel.cli.transcripts import visible
 from carrel.records.queue import AT_ONCE, Job, State
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
@@ -84,6 +85,7 @@ def show(shared: Shared, number: int) -> None:
 @jobs.command()
 @click.argument("number", type=click.IntRange(1), metavar="ID")
 @shared_options
+@writes
 def retry(shared: Shared, number: int) -> None:
     r"""Put a job that was given up back into the queue; any other stays as it is.
 

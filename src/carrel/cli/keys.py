@@ -8,6 +8,7 @@ from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.options import Shared, owner_only, shared_options
+from carrel.cli.rehearsal import writes
 from carrel.records.keys import RIGHTS, Key, Right, mint
 
 _ACTOR = "owner"
@@ -64,6 +65,7 @@ def list_(shared: Shared) -> None:
     help="What its holder may hear.",
 )
 @shared_options
+@writes
 def create(shared: Shared, name: str, right: Right, days: int | None, hears: str) -> None:
     r"""Make a key and print it, this once.
 
@@ -91,6 +93,7 @@ def create(shared: Shared, name: str, right: Right, days: int | None, hears: str
 @keys.command()
 @click.argument("key", metavar="ID")
 @shared_options
+@writes
 def revoke(shared: Shared, key: str) -> None:
     r"""Revoke a key: the next request with it is refused.
 

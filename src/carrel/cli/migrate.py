@@ -8,6 +8,7 @@ from msgspec import to_builtins
 from carrel.cli import output
 from carrel.cli.options import Shared, owner_only, shared_options
 from carrel.cli.progress import bar
+from carrel.cli.rehearsal import foretells
 from carrel.moving import Moved, move
 
 
@@ -17,6 +18,7 @@ from carrel.moving import Moved, move
 )
 @click.option("--dry-run", is_flag=True, help="Only tell what there is to be moved.")
 @shared_options
+@foretells
 def migrate(shared: Shared, target: str, dry_run: bool) -> None:
     r"""Move a workspace to another place: files, sessions, records, trash, and what its agents learnt.
 

@@ -2,8 +2,9 @@
 
 import click
 
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.options import Shared, owner_only, shared_options
+from carrel.cli.rehearsal import writes
 
 
 @click.group()
@@ -57,8 +58,9 @@ def _switched(shared: Shared, name: str, *, enabled: bool) -> None:
 
 
 @namespaces.command()
-@click.argument("namespace")
+@click.argument("namespace", shell_complete=complete.namespaces)
 @shared_options
+@writes
 def enable(shared: Shared, namespace: str) -> None:
     r"""Let every agent read a namespace, named by its key or its title.
 
@@ -70,8 +72,9 @@ def enable(shared: Shared, namespace: str) -> None:
 
 
 @namespaces.command()
-@click.argument("namespace")
+@click.argument("namespace", shell_complete=complete.namespaces)
 @shared_options
+@writes
 def disable(shared: Shared, namespace: str) -> None:
     r"""Keep a namespace to its own agent.
 
@@ -83,9 +86,10 @@ def disable(shared: Shared, namespace: str) -> None:
 
 
 @namespaces.command()
-@click.argument("namespace")
+@click.argument("namespace", shell_complete=complete.namespaces)
 @click.argument("title")
 @shared_options
+@writes
 def rename(shared: Shared, namespace: str, title: str) -> None:
     r"""Give a namespace another title; its key stays.
 
@@ -103,7 +107,7 @@ def rename(shared: Shared, namespace: str, title: str) -> None:
 
 
 @namespaces.command()
-@click.argument("namespace")
+@click.argument("namespace", shell_complete=complete.namespaces)
 @shared_options
 def export(shared: Shared, namespace: str) -> None:
     r"""Print a namespace as Markdown.

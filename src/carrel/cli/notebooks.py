@@ -1,6 +1,5 @@
 """`carrel memory sections | show | append | replace | rename | move`."""
 
-import sys
 from collections.abc import Collection
 from hashlib import sha256
 from typing import Any
@@ -8,10 +7,9 @@ from typing import Any
 import click
 from msgspec import to_builtins
 
-from carrel.cli import output
-from carrel.cli.files import TooLarge
+from carrel.cli import complete, output, streams
 from carrel.cli.options import Shared, owner_only, shared_options
-from carrel.files import READ_LIMIT
+from carrel.cli.rehearsal import writes
 from carrel.markdown.sections import read
 from carrel.memory.notebook import digest_of
 from carrel.memory.rows import Passage, edited, section_rows
@@ -50,7 +48,7 @@ def _text(shared: Shared, file: str) -> tuple[str, Any]:
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", shell_complete=complete.files)
 @shared_options
 def sections(shared: Shared, file: str) -> None:
     r"""List the sections of a Markdown file, with their tokens.
@@ -77,7 +75,7 @@ def sections(shared: Shared, file: str) -> None:
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", shell_complete=complete.files)
 @click.argument("section", required=False)
 @shared_options
 def show(shared: Shared, file: str, section: str | None) -> None:
@@ -99,10 +97,11 @@ def show(shared: Shared, file: str, section: str | None) -> None:
 
 
 @click.command(cls=TextCommand)
-@click.argument("file")
+@click.argument("file", shell_complete=complete.files)
 @click.argument("section")
 @click.argument("text", required=False)
 @shared_options
+@writes
 def append(shared: Shared, file: str, section: str, text: str | None) -> None:
     r"""Add TEXT, else standard input, to the end of a section; it is made where it is missing.
 
@@ -119,11 +118,12 @@ def append(shared: Shared, file: str, section: str, text: str | None) -> None:
 
 
 @click.command(cls=TextCommand)
-@click.argument("file")
+@click.argument("file", shell_complete=complete.files)
 @click.argument("section")
 @click.argument("text", required=False)
 @click.option("--expect", metavar="SHA256", help="Only over this version of the section.")
 @shared_options
+@writes
 def replace(shared: Shared, file: str, section: str, text: str | None, expect: str | None) -> None:
     r"""Put TEXT, else standard input, in place of what a section says; its heading stays.
 
@@ -143,10 +143,11 @@ def replace(shared: Shared, file: str, section: str, text: str | None, expect: s
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", shell_complete=complete.files)
 @click.argument("section")
 @click.argument("heading")
 @shared_options
+@writes
 def rename(shared: Shared, file: str, section: str, heading: str) -> None:
     r"""Give a section another heading.
 
@@ -162,10 +163,11 @@ def rename(shared: Shared, file: str, section: str, heading: str) -> None:
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", shell_complete=complete.files)
 @click.argument("section")
 @click.option("--after", default="", metavar="SECTION", help="Behind this one; else first.")
 @shared_options
+@writes
 def move(shared: Shared, file: str, section: str, after: str) -> None:
     r"""Put a section, with what is nested in it, behind another one, else first of those beside it.
 
@@ -184,10 +186,8 @@ def given_text(text: str | None) -> str:
     """Return the text that was given, else what standard input says."""
     if text is not None:
         return text
-    data = sys.stdin.buffer.read(READ_LIMIT + 1)
-    if len(data) > READ_LIMIT:
-        raise TooLarge
-    return data.decode("utf-8", "replace").replace("\0", "\ufffd")  # what holds a NUL is no text to others
+    # What holds a NUL is no text to others.
+    return streams.all_given().decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 def _report(shared: Shared, change: Change | None) -> None:

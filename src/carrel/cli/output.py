@@ -2,18 +2,39 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import IO, Any
 
 import click
-from msgspec import json
+from msgspec import Struct, json
 
 from carrel.errors import Unavailable
 from carrel.findings import Finding
 from carrel.plainjson import unicode_only
 
 SCHEMA_VERSION = 1
+
+
+class Manner(Struct):
+    """How this command prints, as its options say."""
+
+    is_quiet: bool = False
+    """Nothing goes to standard error but errors."""
+    stage: str = ""
+    """What stands before every path of a dry run, and is not told."""
+    noticed_by: list[Callable[[Finding], None]] = []
+    """Who else is told of findings."""
+    held: list[Mapping[str, Any]] | None = None
+    """The documents of a dry run, which are printed once it is known what would change."""
+
+
+manner = Manner()
+
+
+def begin() -> None:
+    """Print as no option says: for the first command of a process, and for the next."""
+    manner.is_quiet, manner.stage, manner.noticed_by, manner.held = False, "", [], None
 
 
 class ReaderGone(Exception):
@@ -26,11 +47,21 @@ class OutputFailed(Unavailable):
     code = "output_failed"
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"Standard output cannot be written: {problem}.")
+        super().__init__(
+            f"Standard output cannot be written: {problem}.",
+            hint="Send it to a file or pipe that has room.",
+        )
 
 
-def write(text: str, *, to_stderr: bool = False) -> None:
-    """Write text as UTF-8 whatever the locale says; what is not Unicode becomes `?`."""
+def write(text: str, *, to_stderr: bool = False, is_error: bool = False) -> None:
+    """Write text as UTF-8 whatever the locale says; what is not Unicode becomes `?`.
+
+    On standard error it is left out where only errors are wanted, unless it is one.
+    """
+    to_stderr = to_stderr or is_error
+    if to_stderr and manner.is_quiet and not is_error:
+        return
+    text = text.replace(manner.stage, "") if manner.stage else text
     stream: IO[str] | None = sys.stderr if to_stderr else sys.stdout  # none where the shell closed it
     data = text.encode("utf-8", "replace")
     if to_stderr:
@@ -65,13 +96,16 @@ def give_up() -> None:
         os.close(nowhere)
 
 
-def line(text: str = "", *, to_stderr: bool = False) -> None:
+def line(text: str = "", *, to_stderr: bool = False, is_error: bool = False) -> None:
     """Write a line."""
-    write(f"{text}\n", to_stderr=to_stderr)
+    write(f"{text}\n", to_stderr=to_stderr, is_error=is_error)
 
 
 def document(data: Mapping[str, Any]) -> None:
     """Write one JSON document with its version, on several lines where somebody looks at it."""
+    if manner.held is not None:
+        manner.held.append(data)
+        return
     text = json.encode(unicode_only({"schema_version": SCHEMA_VERSION, **data}))
     line((json.format(text, indent=2) if _is_terminal() else text).decode())
 
@@ -83,7 +117,13 @@ def _is_terminal() -> bool:
 
 def styled(text: str, **style: Any) -> str:
     """Colour a text where somebody looks at it: on a terminal, and not against their wish."""
-    return click.style(text, **style) if _is_terminal() and not os.environ.get("NO_COLOR") else text
+    return click.style(text, **style) if is_coloured() else text
+
+
+def is_coloured() -> bool:
+    """Tell whether colours are wanted; FORCE_COLOR wants them in a pipe, too, and NO_COLOR never."""
+    wished = _is_terminal() or bool(os.environ.get("FORCE_COLOR"))
+    return wished and not os.environ.get("NO_COLOR")
 
 
 def printable(name: str) -> str:
@@ -94,5 +134,7 @@ def printable(name: str) -> str:
 def warnings(findings: Iterable[Finding]) -> None:
     """Tell a person on standard error what they should know of what was printed."""
     for finding in findings:
+        for notice in manner.noticed_by:
+            notice(finding)
         text = f"{finding.severity}: {printable(finding.message)} [{finding.code}]"
         line(f"{text} {printable(finding.hint)}".rstrip(), to_stderr=True)

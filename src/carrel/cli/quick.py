@@ -19,7 +19,7 @@ def run_hook(words: list[str]) -> int | None:
     try:
         said = answer(words, _payload())
     except BaseException as error:  # noqa: BLE001 - a harness must never stop for us
-        _complain(error)
+        complain_of(error)
         said = wire.answer(harness, event)
     _say(said)
     return 0
@@ -32,16 +32,24 @@ def answer(words: list[str], data: bytes) -> wire.Payload:
     root = quick.root_of(asked, payload, os.getcwd())  # noqa: PTH109 - pathlib is not loaded
     if not root:
         raise wire.BadHook("there is no workspace here; -C names one")
+    cache = kept.cache_of(os.environ, sys.platform)
     found = None
-    if quick.tells(asked):
-        cache = kept.cache_of(os.environ, sys.platform)
-        found = kept.find(cache, quick.key_of(asked, root, os.environ, __version__)) if cache else None
-    if found is None or quick.records(asked, payload):
-        from carrel.cli.hook import perform  # noqa: PLC0415 - the engine, where there is more to do
+    if cache and quick.tells(asked):
+        found = kept.find(cache, quick.key_of(asked, root, os.environ, __version__))
+    if (found is None and quick.tells(asked)) or _is_to_record(asked, payload, root, cache):
+        from carrel.cli.performing import perform  # noqa: PLC0415 - the engine, where there is more to do
 
         found = perform(asked, payload, root, found)
     context = quick.context_in(asked, payload, found) if found is not None else ""
     return wire.answer(asked.harness, asked.event, context)
+
+
+def _is_to_record(asked: wire.Asked, payload: wire.Payload, root: str, cache: str) -> bool:
+    if not quick.records(asked, payload):
+        return False
+    from carrel.adapters.harness import cursors  # noqa: PLC0415 - who is told something does not need it
+
+    return not (cache and cursors.is_all_known(asked, payload, root, f"{cache}/hooks"))
 
 
 def complain(text: str) -> None:
@@ -54,7 +62,8 @@ def complain(text: str) -> None:
         return
 
 
-def _complain(error: BaseException) -> None:
+def complain_of(error: BaseException) -> None:
+    """Tell the reason of a failure, with what helps against it."""
     told = [getattr(error, "message", None) or f"{error}" or type(error).__name__, getattr(error, "hint", "")]
     if not isinstance(error, wire.BadHook) and not hasattr(error, "hint"):
         told[0] = f"{type(error).__name__}: {told[0]}"

@@ -6,8 +6,9 @@ import click
 from msgspec import to_builtins
 
 from carrel.cli import output
-from carrel.cli.changes import coloured
+from carrel.cli.diffs import coloured
 from carrel.cli.options import Shared, owner_only, shared_options
+from carrel.cli.rehearsal import writes
 from carrel.cli.transcripts import visible
 from carrel.errors import UsageError
 from carrel.memory.proposed import diff_of
@@ -72,6 +73,7 @@ def review(context: click.Context, shared: Shared, limit: int, after: int) -> No
 @click.option("--all", "everything", is_flag=True, help="All that wait.")
 @click.option("--text", help="Write this instead of what was proposed; for one number only.")
 @shared_options
+@writes
 def approve(shared: Shared, numbers: Sequence[int], text: str | None, *, everything: bool) -> None:
     r"""Let changes happen.
 
@@ -95,6 +97,7 @@ def approve(shared: Shared, numbers: Sequence[int], text: str | None, *, everyth
 @click.argument("numbers", nargs=-1, type=click.IntRange(1), metavar="[N]…")
 @click.option("--all", "everything", is_flag=True, help="All that wait.")
 @shared_options
+@writes
 def reject(shared: Shared, numbers: Sequence[int], *, everything: bool) -> None:
     r"""Keep changes from happening; they are not proposed again.
 

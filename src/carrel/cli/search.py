@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.options import Shared, shared_options
+from carrel.cli.progress import waiting
 from carrel.cli.transcripts import visible
 from carrel.index import MODES, TIERS, Filter, Found, Hit
 from carrel.runtime.hits import found_to_json, reasons_of
@@ -23,11 +24,31 @@ def _day(_: click.Context, __: click.Parameter, given: datetime | None) -> str:
 @click.argument("query")
 @click.option("--mode", type=click.Choice(MODES), default="hybrid", show_default=True, help="How to look.")
 @click.option("--tier", "tiers", multiple=True, type=click.Choice(TIERS), help="Only this tier; repeatable.")
-@click.option("--in-agent", "agents", multiple=True, metavar="ID", help="Only of this agent; repeatable.")
+@click.option(
+    "--in-agent",
+    "agents",
+    multiple=True,
+    metavar="ID",
+    shell_complete=complete.agents,
+    help="Only of this agent; repeatable.",
+)
 @click.option("--section", "sections", multiple=True, metavar="HEADING", help="Only below this heading.")
 @click.option("--tag", "tags", multiple=True, help="Only what has this tag.")
-@click.option("--path", "paths", multiple=True, help="Only this file, or below this folder.")
-@click.option("--session", "sessions", multiple=True, metavar="ID", help="Only what was said there.")
+@click.option(
+    "--path",
+    "paths",
+    multiple=True,
+    shell_complete=complete.files,
+    help="Only this file, or below this folder.",
+)
+@click.option(
+    "--session",
+    "sessions",
+    multiple=True,
+    metavar="ID",
+    shell_complete=complete.sessions,
+    help="Only what was said there.",
+)
 @click.option("--since", type=_DAY, metavar="DAY", callback=_day, help="Only from this day on, YYYY-MM-DD.")
 @click.option("--until", type=_DAY, metavar="DAY", callback=_day, help="Only up to this day.")
 @click.option("--case", is_flag=True, help="literal, regex: capitals matter.")
@@ -58,7 +79,7 @@ def search(
       carrel search "TODO" --mode literal --case --lines 2
       carrel search "error [0-9]{4}" --mode regex --path notes
     """
-    with shared.open(team=True) as workspace:
+    with waiting(shared, "Searching"), shared.open(team=True) as workspace:
         found = workspace.search(
             query,
             mode=mode,

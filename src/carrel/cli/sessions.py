@@ -11,8 +11,10 @@ from msgspec import to_builtins
 
 from carrel import plainjson
 from carrel.app import Workspace
-from carrel.cli import compaction, days, output, removal, streams, transcripts
+from carrel.cli import compaction, complete, days, output, removal, streams, transcripts
 from carrel.cli.options import Shared, shared_options
+from carrel.cli.progress import waiting
+from carrel.cli.rehearsal import foretells, writes
 from carrel.errors import CarrelError
 from carrel.files import show as shown
 from carrel.opening import time_zone
@@ -86,7 +88,7 @@ def list_(shared: Shared, limit: int, offset: int) -> None:
 
 
 @sessions.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.sessions)
 @click.option("--first", type=click.IntRange(1), metavar="N", help="From entry N on.")
 @click.option("--before", type=click.IntRange(1), metavar="N", help="Up to the entry before N.")
 @click.option("--message-id", metavar="ID", help="From the message with this id on.")
@@ -139,7 +141,7 @@ def show(
 
 
 @sessions.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.sessions)
 @click.option("-n", "count", type=click.IntRange(0), default=20, show_default=True, help="So many entries.")
 @click.option("--follow", "-f", is_flag=True, help="Then wait for more, until Ctrl-C.")
 @shared_options
@@ -165,7 +167,7 @@ def tail(shared: Shared, session: str, count: int, *, follow: bool) -> None:
 
 @sessions.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--session", metavar="ID", help="Only in this one.")
+@click.option("--session", metavar="ID", shell_complete=complete.sessions, help="Only in this one.")
 @click.option("--role", type=click.Choice(get_args(Role)), help="Only what this one said.")
 @click.option("--since", metavar="DAY|TIME", help="Said then or later.")
 @click.option("--until", metavar="DAY|TIME", help="Said on that day or earlier, or before that time.")
@@ -191,7 +193,7 @@ def search(
       carrel sessions search '"next week"' deploy --role user
       carrel sessions search samsung --since 2026-04-01 --until 2026-04-30
     """
-    with _owners(shared, "What was said in sessions") as workspace:
+    with waiting(shared, "Searching"), _owners(shared, "What was said in sessions") as workspace:
         zone = time_zone(workspace.config.settings.time_zone)
         found = search_sessions(
             workspace.sessions,
@@ -214,9 +216,16 @@ def search(
 
 
 @sessions.command()
-@click.option("--session", required=True, metavar="ID", help="The session; a new id begins a new one.")
+@click.option(
+    "--session",
+    required=True,
+    metavar="ID",
+    shell_complete=complete.sessions,
+    help="The session; a new id begins a new one.",
+)
 @click.option("--source", default="", metavar="NAME", help="Where messages come from that do not say it.")
 @shared_options
+@writes
 def record(shared: Shared, session: str, source: str) -> None:
     r"""Read messages from standard input, one JSON object a line, and answer each when it is durable.
 
@@ -229,6 +238,7 @@ def record(shared: Shared, session: str, source: str) -> None:
       carrel --scope shared sessions record --session group --source telegram < messages.jsonl
     """
     valid_session(session)
+    number = 0
     with shared.open() as workspace:
         for number, line in streams.numbered(sys.stdin):
             try:
@@ -243,13 +253,16 @@ def record(shared: Shared, session: str, source: str) -> None:
                     kinds = output.printable(", ".join(recorded.redacted))
                     output.line(f"warning: line {number:,}: taken out: {kinds} [redacted]", to_stderr=True)
             output.warnings(done.findings)
+    if not number:
+        output.line("Nothing was recorded: standard input held no message.", to_stderr=True)
 
 
 @sessions.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.sessions)
 @click.option("--at", metavar="ID|N", help="The last message that is copied; else all are.")
 @click.option("--to", metavar="ID", help="The new session; else a name is made.")
 @shared_options
+@writes
 def fork(shared: Shared, session: str, at: str | None, to: str | None) -> None:
     r"""Make a new session with a copy of another's entries, up to one of them.
 
@@ -273,11 +286,13 @@ def fork(shared: Shared, session: str, at: str | None, to: str | None) -> None:
 
 
 @sessions.command("export")
-@click.argument("session")
+@click.argument("session", shell_complete=complete.sessions)
 @click.option("--format", "form", type=click.Choice(FORMS), help="[default: md; with --json: jsonl]")
 @click.option("--output", "target", metavar="FILE", help="A new file; else standard output.")
+@click.option("--dry-run", is_flag=True, help="Say how large the file would be, and make none.")
 @shared_options
-def export_(shared: Shared, session: str, form: str | None, target: str | None) -> None:
+@foretells
+def export_(shared: Shared, session: str, form: str | None, target: str | None, *, dry_run: bool) -> None:
     r"""Write a session for somebody to read, or its log's own lines; what is damaged is left out.
 
     \b
@@ -290,9 +305,12 @@ def export_(shared: Shared, session: str, form: str | None, target: str | None) 
     with _owners(shared, f"session {shown(session)}") as workspace:
         pieces = export(workspace.sessions, session, form)
         if target is not None:
-            size = streams.save(Path(target), pieces)
+            size = streams.save(Path(target), pieces, dry_run=dry_run)
             if shared.as_json:
-                output.document({"session": session, "format": form, "path": target, "bytes": size})
+                about = {"session": session, "format": form, "path": target, "bytes": size}
+                output.document({**about, "dry_run": dry_run})
+            elif dry_run:
+                output.line(f"{output.printable(target)} would have {size:,} bytes.")
         elif shared.as_json and form != "jsonl":
             output.document({"session": session, "format": form, "text": "".join(pieces)})
         else:
@@ -302,9 +320,10 @@ def export_(shared: Shared, session: str, form: str | None, target: str | None) 
 
 
 @sessions.command()
-@click.argument("session")
+@click.argument("session", shell_complete=complete.sessions)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @shared_options
+@writes
 def delete(shared: Shared, session: str, *, yes: bool) -> None:
     r"""Move a session to the trash: its log, its window, its attachments.
 
@@ -317,7 +336,7 @@ def delete(shared: Shared, session: str, *, yes: bool) -> None:
         store = workspace.sessions
         is_left = not store.exists(session) and bool(attachments(store, session))
         about = f"what is left of {session}" if is_left else removal.described(store.row(session))
-        if not yes and not removal.is_sure(about):
+        if not (yes or shared.stage or removal.is_sure(about)):
             output.line("Nothing was deleted.", to_stderr=True)
             click.get_current_context().exit(1)
         gone = remove(store, session, discard=workspace.discard, thaw=workspace.records.thaw)

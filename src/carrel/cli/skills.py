@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import click
 from msgspec import to_builtins
 
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.errors import EXIT_CODES
 from carrel.cli.options import Shared, shared_options
 from carrel.errors import CheckFailed
@@ -68,7 +68,7 @@ def list_(shared: Shared) -> None:
 
 
 @skills.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.skills)
 @shared_options
 def show(shared: Shared, name: str) -> None:
     r"""Print a skill's instructions: its body, without front matter.
@@ -91,7 +91,7 @@ def show(shared: Shared, name: str) -> None:
 
 
 @skills.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete.skills)
 @shared_options
 def lint(shared: Shared, name: str | None) -> None:
     r"""Check all skills, or one, against the Agent Skills specification; an error ends with code 4.

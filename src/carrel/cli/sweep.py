@@ -10,6 +10,8 @@ from msgspec import to_builtins
 
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
+from carrel.cli.progress import waiting
+from carrel.cli.rehearsal import writes
 from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 
 
@@ -17,6 +19,7 @@ from carrel.workspace.scope import HiddenByScope, Scope, parse_scope
 @click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Most jobs to do.")
 @click.option("--model", "model_name", metavar="PROVIDER:MODEL", help="Who works; else as the settings say.")
 @shared_options
+@writes
 def sweep(shared: Shared, limit: int, model_name: str | None) -> None:
     r"""Do what waits in the queue: tasks that agents left for others, facts to be taken from sessions.
 
@@ -31,7 +34,7 @@ def sweep(shared: Shared, limit: int, model_name: str | None) -> None:
     """
     if parse_scope(shared.scope) is Scope.SHARED:
         raise HiddenByScope("the queue")
-    with _stoppable(), shared.open(team=True) as workspace:
+    with _stoppable(), waiting(shared, "Sweeping"), shared.open(team=True) as workspace:
         swept = workspace.sweep(model=workspace.model(model_name) if model_name else None, limit=limit)
     output.warnings(swept.findings)
     if shared.as_json:

@@ -8,12 +8,19 @@ import click
 from msgspec import json
 
 from carrel import plainjson
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.chat.voice import safe
 from carrel.cli.options import Shared, shared_options
+from carrel.cli.progress import waiting
+from carrel.cli.rehearsal import writes
 from carrel.files import READ_LIMIT
 
-_session = click.option("--session", metavar="ID", help="The conversation that the tools are used in.")
+_session = click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=complete.sessions,
+    help="The conversation that the tools are used in.",
+)
 
 
 @click.group()
@@ -55,10 +62,11 @@ def list_(shared: Shared, session: str | None) -> None:
 
 
 @tools.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete.tools)
 @click.option("--args", "given", metavar="JSON|@FILE|-", default="", help="One JSON object. [default: {}]")
 @_session
 @shared_options
+@writes
 def call(shared: Shared, name: str, given: str, session: str | None) -> None:
     r"""Call a tool as a model would, and print its result as JSON.
 
@@ -74,7 +82,12 @@ def call(shared: Shared, name: str, given: str, session: str | None) -> None:
     with shared.open() as workspace:
         registry = workspace.tools(session=session, scope=shared.scope)
         registry.get(name)  # who misspelt it should not have to type the arguments first
-        result = registry.call(name, _arguments(given))
+        arguments = _arguments(given)
+        with waiting(shared, "Calling it"):
+            result = registry.call(name, arguments)
+    if shared.as_json and shared.stage is not None:
+        output.document({"result": result})
+        return
     text = plainjson.dumps(plainjson.unicode_only(result))
     # For people as JSON too, so that what a terminal would obey can be escaped and still be the same.
     output.line(text.decode() if shared.as_json else safe(json.format(text, indent=2).decode()))

@@ -6,16 +6,24 @@ import click
 from msgspec import to_builtins
 
 from carrel.app import Workspace
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.options import Shared, shared_options
+from carrel.cli.progress import waiting
+from carrel.cli.rehearsal import writes
 from carrel.making import Made
 from carrel.workspace.layout import LAYOUTS
 
 
 @click.command()
-@click.argument("directory_argument", metavar="[DIR]", required=False)
-@click.option("--layout", metavar="|".join(LAYOUTS), help="Its kind; else what it is already, else carrel.")
+@click.argument("directory_argument", metavar="[DIR]", required=False, shell_complete=complete.directories)
+@click.option(
+    "--layout",
+    shell_complete=complete.layouts,
+    metavar="|".join(LAYOUTS),
+    help="Its kind, also ./my-layout.yaml; else what it is already, else carrel.",
+)
 @shared_options
+@writes
 def init(shared: Shared, directory_argument: str | None, layout: str | None) -> None:
     r"""Make a workspace in DIR, or add what the one there lacks.
 
@@ -32,8 +40,9 @@ def init(shared: Shared, directory_argument: str | None, layout: str | None) -> 
 
 
 @click.command()
-@click.argument("directory_argument", metavar="[DIR]", required=False)
+@click.argument("directory_argument", metavar="[DIR]", required=False, shell_complete=complete.directories)
 @shared_options
+@writes
 def restore(shared: Shared, directory_argument: str | None) -> None:
     r"""Bring back what DIR should hold by its own manifest: .squad-config.json, else carrel.yaml.
 
@@ -49,8 +58,9 @@ def restore(shared: Shared, directory_argument: str | None) -> None:
 
 
 @click.command()
-@click.argument("directory_argument", metavar="[DIR]", required=False)
+@click.argument("directory_argument", metavar="[DIR]", required=False, shell_complete=complete.directories)
 @shared_options
+@writes
 def trust(shared: Shared, directory_argument: str | None) -> None:
     r"""Let the settings in DIR name models, paths and commands.
 
@@ -81,7 +91,7 @@ def health(shared: Shared) -> None:
       carrel health
       carrel -C my-agent health --json
     """
-    with shared.open(team=True) as workspace:
+    with waiting(shared, "Looking it over"), shared.open(team=True) as workspace:
         found = workspace.health(scope=shared.scope)
     if shared.as_json:
         output.document(found.to_json())

@@ -19,6 +19,7 @@ from carrel.config.directories import UserDirectories, user_directories
 from carrel.config.trust import (
     WORKSPACE_FILE,
     Approvals,
+    approvals_of,
     distrust,
     is_sensitive,
     is_trusted,
@@ -40,6 +41,7 @@ __all__ = [
     "Config",
     "UnreadableConfig",
     "UserDirectories",
+    "approvals_of",
     "distrust",
     "dump",
     "effective",
@@ -240,7 +242,7 @@ def dump(config: Config, filled: Mapping[str, Filled] | None = None) -> dict[str
         "schema_version": SCHEMA_VERSION,
         "trusted": config.trusted,
         "known": config.known,
-        "directories": {name: str(path) for name, path in asdict(config.directories).items()},
+        "directories": {name: str(path) for name, path in asdict(config.directories).items() if path},
         "settings": [
             {"key": key, "value": value, "origin": origin} for key, value, origin in effective(config, filled)
         ],

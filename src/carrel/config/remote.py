@@ -28,6 +28,18 @@ class NoDatabase(UsageError):
         )
 
 
+class DryRunElsewhere(UsageError):
+    """A dry run works on copies on this machine, and what is in a database is not copied to it."""
+
+    code = "dry_run_elsewhere"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A workspace in a database cannot be copied for a dry run.",
+            hint="`carrel backup create`, then `carrel backup restore`, make a copy to try it on.",
+        )
+
+
 class Remote(Struct, frozen=True, kw_only=True):
     """The URL of the database, which may hold a password, and where files are if they are not in it."""
 
@@ -39,6 +51,8 @@ class Remote(Struct, frozen=True, kw_only=True):
 
 def find_remote(environ: Mapping[str, str], directories: UserDirectories) -> Remote:
     """Return what the environment says, else the user's own file."""
+    if directories.stage is not None:
+        raise DryRunElsewhere
     own = _from_user_file(directories)
     database = environ.get(DATABASE_VARIABLE) or own.get(DATABASE, "")
     if not database:

@@ -17,6 +17,7 @@ from carrel.config.directories import UserDirectories
 from carrel.errors import CarrelError, Conflict
 from carrel.files import FileStore, Stale, Unreadable
 from carrel.files.disk import typed_failures
+from carrel.files.folders import make_folders
 from carrel.files.local import LocalFiles
 from carrel.files.resolve import RootMissing
 from carrel.findings import Finding
@@ -56,9 +57,14 @@ class Approvals(Struct, frozen=True, kw_only=True):
 
 def local_approvals(root: Path, directories: UserDirectories) -> Approvals:
     """Return the user's own list, in which a directory stands by its real path."""
+    return approvals_of(_name(root), str(root), directories)
+
+
+def approvals_of(name: str, shown: str, directories: UserDirectories) -> Approvals:
+    """Return the user's own list for a workspace of this name."""
     return Approvals(
-        name=_name(root),
-        shown=str(root),
+        name=name,
+        shown=shown,
         open=lambda: LocalFiles(directories.data),
         file=TRUST_FILE,
         place=str(directories.data / TRUST_FILE),
@@ -200,7 +206,7 @@ def _record(approvals: Approvals, digest: str | None) -> None:
 def _make(path: Path) -> None:
     """Make an empty list, for its owner's eyes only."""
     with typed_failures(str(path)), suppress(FileExistsError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folders(path.parent, mode=0o700)
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 

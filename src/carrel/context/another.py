@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from carrel.context.assemble import Assembler
 from carrel.context.build import Ground
-from carrel.tokens import Tokenizer, Vocabulary, describe_model
+from carrel.tokens import Tokenizer, open_tokenizer
 from carrel.workspace.counts import TokenCounts
 
 
@@ -23,11 +23,11 @@ def for_model(
     if model is None or model == ground.model_name:
         yield assembler
         return
-    vocabulary = describe_model(model).vocabulary
-    if vocabulary == ground.counts.tokenizer.name:
+    tokenizer = open_tokenizer(ground.tokenizer_for(model), model)
+    if tokenizer.name == ground.counts.tokenizer.name:
         yield Assembler(_spoken_with(ground, model, ground.counts))
         return
-    with closing(open_counts(Vocabulary(vocabulary))) as counts:
+    with closing(open_counts(tokenizer)) as counts:
         yield Assembler(_spoken_with(ground, model, counts))
 
 

@@ -22,7 +22,7 @@ from carrel.findings import Finding
 from carrel.records import Payload
 from carrel.sessions.message import Message
 from carrel.sessions.window import settle
-from carrel.tokens import describe_model
+from carrel.tokens import describe_model, is_countable
 from carrel.workspace.layout import MessageSpec
 
 _MOST_KEPT = 16_000_000
@@ -84,6 +84,8 @@ class _Draft(Struct, kw_only=True):
     identities: frozenset[str] = frozenset()
     hidden: int = 0
     warnings: list[Finding] = []
+    is_exact: bool = True
+    """Whether every text is such that its tokens can be counted exactly."""
 
     def add(self, spec: MessageSpec, built: Built) -> None:
         """Take on a finished message."""
@@ -92,6 +94,11 @@ class _Draft(Struct, kw_only=True):
         self.identities = built.identities
         self.hidden += built.hidden
         self.warnings.extend(built.warnings)
+        self.see(*built.texts)
+
+    def see(self, *texts: str) -> None:
+        """Look whether texts can be counted exactly."""
+        self.is_exact = self.is_exact and all(map(is_countable, texts))
 
 
 class _HistoryRows:
@@ -254,6 +261,7 @@ class Assembler:
         draft.warnings.extend(settled.findings())
         for number, message in enumerate(settled.messages, 1):
             text = to_plain(message)
+            draft.see(text)
             row = self._history.get(number, text)
             if row is None:
                 row = self._row(Section(name=f"history {number}", kind="history", text=text))
@@ -267,6 +275,7 @@ class Assembler:
         texts = [section.text for section in sections]
         if texts:
             draft.messages.append(Message(spec.role, tuple(texts) if len(texts) > 1 else texts[0]))
+            draft.see(*texts)
             for section in sections:
                 self.ground.counts.count_once(section.text)
                 draft.rows.append(self._row(section))
@@ -284,7 +293,7 @@ class Assembler:
     def _report(self, draft: _Draft, inputs: Inputs, before: Payload | None) -> Report:
         ground = self.ground
         rows = tuple(draft.rows)
-        tokens, model_name = self._tokens(rows, draft.warnings, inputs)
+        tokens, model_name = self._tokens(draft, inputs)
         changed_by = what_broke(recollect(before), rows, inputs.scope) if before is not None else None
         return Report(
             layout=ground.layout.name,
@@ -319,28 +328,26 @@ class Assembler:
             for h, is_kept in told
         )
 
-    def _tokens(
-        self, rows: tuple[Row, ...], warnings: list[Finding], inputs: Inputs
-    ) -> tuple[Tokens, str | None]:
+    def _tokens(self, draft: _Draft, inputs: Inputs) -> tuple[Tokens, str | None]:
         """Return the use of the window, and add what must be said about it."""
         window = self.ground.window_of(inputs.model)
         name, model = window.name, describe_model(window.name)
         if inputs.window is None and self.ground.given_window is None and not model.known:
             message = f"The window of {name!r} is not known; {model.window:,} tokens are assumed."
-            warnings.append(
+            draft.warnings.append(
                 Finding(
                     code="unknown_model", message=message, hint="Set model.context_window in carrel.yaml."
                 )
             )
         tokens = Tokens(
             window=inputs.window or window.size,
-            used=sum(row.tokens for row in rows),
-            exact=model.exact,
+            used=sum(row.tokens for row in draft.rows),
+            exact=(model.exact or self.ground.tokenizer_for(name) is not None) and draft.is_exact,
             known=window.is_known or inputs.window is not None,
         )
         if tokens.used > tokens.window:
             message = f"{tokens.used:,} tokens do not fit the window of {tokens.window:,}."
-            warnings.append(Finding(code="over_window", message=message, severity="error"))
+            draft.warnings.append(Finding(code="over_window", message=message, severity="error"))
         return tokens, name
 
 

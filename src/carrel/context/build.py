@@ -1,6 +1,6 @@
 """Building one message: select its sections, fit them into the budget, render what is kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Self
 
@@ -18,9 +18,10 @@ from carrel.context.sources import select
 from carrel.context.template import Values
 from carrel.context.truncate import Marker
 from carrel.context.volatile import recall_lines
+from carrel.files import show
 from carrel.findings import Finding
 from carrel.settings import AgentSettings, Settings
-from carrel.tokens import describe_model
+from carrel.tokens import describe_model, is_countable
 from carrel.workspace.counts import TokenCounts
 from carrel.workspace.document import Documents, Reading
 from carrel.workspace.ignore import IGNORE_FILE, find_rules
@@ -63,6 +64,10 @@ class Ground(Struct, frozen=True, kw_only=True):
     def model_name(self) -> str | None:
         """The model that the agent speaks with, as far as anybody said."""
         return self.agent.model or self.settings.model.name
+
+    def tokenizer_for(self, model: str | None) -> str | None:
+        """Return the tokenizer that was chosen for a model, none where nobody did."""
+        return self.settings.model.tokenizer if model == self.settings.model.name else None
 
     @property
     def given_window(self) -> int | None:
@@ -113,6 +118,7 @@ def build(
     """Return a message, and everything that was looked at to make it."""
     selection = _selection(ground, inputs, rendered)
     sections = [_measured(ground, section) for section in select(selection, spec.parts)]
+    _tell_of_estimates(selection, sections)
     tags = (*ground.layout.tags, *additional_tags(selection))
     hidden = 0
     if inputs.scope is Scope.SHARED:
@@ -198,6 +204,13 @@ def _measured(ground: Ground, section: Section) -> Section:
         raw_tokens=ground.counts.count(section.text),
         members=tuple(_measured(ground, member) for member in section.members),
     )
+
+
+def _tell_of_estimates(selection: Selection, sections: Iterable[Section]) -> None:
+    for section in sections:
+        if section.kept and not is_countable(section.text):
+            told = f"{show(section.name)} has a line too long to be counted whole: its tokens are estimated."
+            selection.warn("tokens_estimated", told, section)
 
 
 def _fit(

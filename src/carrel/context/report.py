@@ -53,7 +53,7 @@ class Prefix(Struct, frozen=True, kw_only=True):
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """The room in the model's window; `exact` is false where its vocabulary is not public.
+    """The room in the model's window; `exact` is false where vocabulary or text cannot be counted so.
 
     A window that is not `known` is assumed: nobody said which model, or how much it takes.
     """

@@ -114,7 +114,8 @@ class Conversations:
     def model(self, name: str | None = None) -> Model:
         """Return the model of this name, else the one that the owner's settings name to be called.
 
-        A name without a provider serves to count by; the offline model answers then.
+        A name without a provider serves to count by; the offline model answers then. In a dry run it always
+        does: nothing is sent, and nothing spent.
         """
         given = self._shelf.config.settings.model
         model = pick_model(
@@ -123,7 +124,8 @@ class Conversations:
             key_variable=given.key_variable,
             environ=self._base.environ,
         )
-        return traced(model)
+        is_rehearsed = self._shelf.config.directories.stage is not None
+        return traced(pick_model() if is_rehearsed else model)
 
     def caller(self, session: str, scope: str, model: Model | None = None) -> Caller:
         """Return who prepares the calls of a session before this listener, for a model if that is known."""

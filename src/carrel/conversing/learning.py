@@ -1,6 +1,7 @@
 """What an agent learns from its conversations: facts, what is saved before history shrinks, consolidation."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import cached_property
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from carrel.runtime.consolidation import Consolidation
 from carrel.runtime.model import OFFLINE, Model
 from carrel.runtime.offline.claims import claims_of
 from carrel.runtime.remember import ACTOR, BadExtraction, Due, Learnt, Remember
+from carrel.runtime.retention import Retention
 from carrel.sessions.places import valid_session
 from carrel.sessions.store import Sessions
 from carrel.shelf import Shelf
@@ -71,6 +73,16 @@ class Learning:
     def consolidation(self) -> Consolidation:
         """Who makes memory of the journal."""
         return parts.open_consolidation(self._shelf, self._keeper, self.remember.asking)
+
+    @cached_property
+    def retention(self) -> Retention:
+        """Who takes away what is older than the settings keep."""
+        return parts.open_retention(
+            self._shelf,
+            self._sessions,
+            self.consolidation,
+            self.remember,
+        )
 
     def flush(self) -> Flush:
         """Return who saves what is about to leave a history."""
@@ -132,6 +144,11 @@ class Learning:
     def consolidate(self, model: Model | None, *, dry_run: bool = False) -> Consolidated:
         """Take what is new in the journal into MEMORY.md, now."""
         return self.consolidation.run(self._model() if model is None else model, dry_run=dry_run)
+
+    def put_on_time(self, now: datetime) -> None:
+        """Put what comes by itself into the queue: consolidation, and the end of what is too old."""
+        self.consolidation.put_on_time(now)
+        self.retention.put()
 
     def session_ended(self) -> bool:
         """Let the journal be consolidated after a session, where that is wanted; tell whether it will be."""

@@ -25,6 +25,7 @@ from carrel.runtime.model import Model, Reply
 from carrel.runtime.models import OFFLINE
 from carrel.runtime.record import Scribe
 from carrel.runtime.remember import Asking, Remember
+from carrel.runtime.retention import Retention
 from carrel.runtime.room import room_in
 from carrel.runtime.spending import Allowance, Caps, check, surplus
 from carrel.runtime.toolbox import Toolbox
@@ -99,6 +100,36 @@ def open_consolidation(shelf: Shelf, keeper: Callable[[], Keeper], asking: Askin
         asking=asking,
         queue=lambda: shelf.records.queue,
         memory_enabled=shelf.agent.memory_enabled,
+    )
+
+
+def open_retention(
+    shelf: Shelf,
+    sessions: Sessions,
+    consolidation: Consolidation,
+    remember: Remember,
+) -> Retention:
+    """Return who takes away what is older than a workspace's settings keep.
+
+    A journal that several agents have is for those to take away who make memory of it.
+    """
+    settings, agent, kept = shelf.config.settings, shelf.agent, shelf.config.settings.retention
+    peers = (each for each in settings.agents if each.workspace == agent.workspace)
+    if not agent.memory_enabled and any(each.memory_enabled for each in peers):
+        kept = replace(kept, journal_days=None)
+    return Retention(
+        agent=agent.id,
+        settings=kept,
+        sessions=sessions,
+        files=shelf.files,
+        layout=shelf.layout,
+        records=lambda: shelf.records,
+        unread=remember.unread,
+        learn=remember.put_rest,
+        consolidated=consolidation.consolidated,
+        discard=shelf.discard,
+        clock=shelf.config.clock,
+        zone=time_zone(settings.time_zone),
     )
 
 

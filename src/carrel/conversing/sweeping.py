@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from socket import gethostname
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.conversing import parts
 from carrel.findings import Finding
@@ -18,6 +20,7 @@ from carrel.runtime.errands import Account, Errands
 from carrel.runtime.model import Model
 from carrel.runtime.prices import FREE, price_of
 from carrel.runtime.remember import KIND as EXTRACT
+from carrel.runtime.retention import KIND as RETIRE
 from carrel.runtime.sweep import Swept, Work, sweep
 from carrel.shelf import Shelf
 
@@ -40,12 +43,14 @@ class Sweeping(Struct, frozen=True, kw_only=True):
 
     def sweep(self, limit: int, kinds: Collection[str] | None) -> Swept:
         """Do what is due, at most so much of it, and only of these kinds where any are named."""
+        told: list[Finding] = []
         work: Mapping[str, Work] = {
             DELEGATED: self._delegated,
             EXTRACT: self._extracted,
             CONSOLIDATE: self._consolidated,
+            RETIRE: partial(self._retired, told),
         }
-        return sweep(
+        swept = sweep(
             self.shelf.records,
             {kind: work[kind] for kind in work if kinds is None or kind in kinds},
             worker=worker_name(),
@@ -54,6 +59,13 @@ class Sweeping(Struct, frozen=True, kw_only=True):
             stopped=self._stopped,
             given_up=self._given_up,
         )
+        return replace(swept, findings=(*swept.findings, *told))
+
+    def _retired(self, told: list[Finding], job: Job) -> Payload:
+        with self.of_agent(str(job.payload["agent"])) as conversations:
+            result, findings = conversations.learning.retention.work(job)
+        told += findings
+        return result
 
     def _delegated(self, job: Job) -> Payload:
         with self.of_agent(str(job.payload["caller"])) as conversations:

@@ -110,7 +110,8 @@ class Unreadable(Unavailable):
 
     def __init__(self, path: str, reason: Reason, *, detail: str = "") -> None:
         what, hint = _REASONS[reason]
-        super().__init__(f"Cannot read {show(path)}: {what}{f' ({detail})' if detail else ''}.", hint=hint)
+        where = show(path) or "the folder itself"
+        super().__init__(f"Cannot read {where}: {what}{f' ({detail})' if detail else ''}.", hint=hint)
         self.path = path
         self.reason: Reason = reason
 

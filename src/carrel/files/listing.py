@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from carrel.files import Entry, Kind, Stamp, Unreadable
 from carrel.files.paths import TEMPORARY, parts
-from carrel.files.resolve import DIRECTORY, Link, Place, Root, Steps, combined, resolved
+from carrel.files.resolve import DIRECTORY, Link, Place, Root, Steps, combined, release, resolved
 
 LINK_STEPS = 100_000
 """What following all the links of one directory may cost; those beyond are reported unfollowed."""
@@ -76,7 +76,7 @@ def stamps(root: Root, paths: Sequence[str]) -> list[Stamp | None]:
             _stamp_neighbours(root, fd, head, names, found)
         finally:
             if fd != root.fd:
-                os.close(fd)
+                release(fd)
     return found
 
 

@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self
 
 from msgspec import Struct
@@ -90,7 +90,13 @@ class Root(Struct, frozen=True):
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self.fd)
+        release(self.fd)
+
+
+def release(fd: int) -> None:
+    """Close what was only looked at: nothing depends on what the system says to that."""
+    with suppress(OSError):
+        os.close(fd)
 
 
 def open_root(path: str, spellings: tuple[tuple[str, ...], ...]) -> Root:

@@ -29,9 +29,13 @@ class Tail:
         # Opened anew: a copy would share the lock that the caller holds on this directory.
         self._fds: list[int] = [os.open(".", DIRECTORY, dir_fd=directory.fd)]
         self._directory = replace(directory, fd=self._fds[0])
-        self._fds.append(directory.disk.open(name, os.O_RDWR | os.O_APPEND, 0, directory=directory.fd))
-        found = os.fstat(self._fds[1])
-        refuse_special(directory.path, found)
+        try:
+            self._fds.append(directory.disk.open(name, os.O_RDWR | os.O_APPEND, 0, directory=directory.fd))
+            found = os.fstat(self._fds[1])
+            refuse_special(directory.path, found)
+        except BaseException:
+            self._close()  # at once: a traceback keeps this object for as long as somebody keeps that
+            raise
         self._file = (found.st_dev, found.st_ino)
         above = os.fstat(directory.fd)
         self._above = (above.st_dev, above.st_ino)
@@ -74,9 +78,13 @@ class Tail:
         is_same = (found.st_dev, found.st_ino) == self._file and stat.S_ISREG(found.st_mode)
         return found if is_same and found.st_nlink == 1 and found.st_mode & _WRITABLE else None
 
+    def _close(self) -> None:
+        while self._fds:
+            os.close(self._fds.pop())
+
     def __del__(self) -> None:
-        for fd in self.__dict__.get("_fds", ()):
-            os.close(fd)
+        if "_fds" in self.__dict__:
+            self._close()
 
 
 class Tails:

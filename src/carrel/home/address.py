@@ -1,6 +1,7 @@
-"""Addresses of workspaces that are in no directory: pg://TENANT/WORKSPACE."""
+"""Addresses of workspaces that are in no directory: pg://TENANT/WORKSPACE, or another scheme's."""
 
 import os
+import re
 
 from msgspec import Struct
 
@@ -42,7 +43,25 @@ class Address(Struct, frozen=True):
 
 def is_address(path: str | os.PathLike[str]) -> bool:
     """Tell whether a workspace is named by an address; else it is a directory."""
-    return isinstance(path, str) and path.startswith(SCHEME)
+    return isinstance(path, str) and bool(scheme_of(path))
+
+
+def is_foreign(path: str | os.PathLike[str]) -> bool:
+    """Tell whether an address is one that only an extension can know."""
+    return is_address(path) and not os.fspath(path).startswith(SCHEME)
+
+
+def scheme_of(text: str) -> str:
+    """Return what stands before `://`, "" where that is no scheme."""
+    scheme, found, _ = text.partition("://")
+    return scheme if found and re.fullmatch("[a-z][a-z0-9_-]*", scheme) else ""
+
+
+def refuse_nearly(path: str | os.PathLike[str]) -> None:
+    """Refuse to take `pg:/acme` or `PG://acme` for a new directory: what is put there is missed elsewhere."""
+    text = os.fspath(path)
+    if re.match(r"[A-Za-z][A-Za-z0-9+._-]*:[/\\]", text) and not os.path.lexists(text):
+        raise BadAddress(text)
 
 
 def parse_address(text: str) -> Address:

@@ -1,43 +1,26 @@
 """A workspace in a directory: inside it, in a folder of Carrel's own, is all that is not its files."""
 
 import os
-from collections.abc import Hashable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from carrel.clock import Clock, SystemClock
 from carrel.config import Approvals, UserDirectories, local_approvals
-from carrel.errors import CarrelError
 from carrel.files import FileStore, Unreadable
-from carrel.files.disk import typed_failures
-from carrel.files.ephemeral import EphemeralFiles
-from carrel.files.local import LinkOutside, LocalFiles
+from carrel.files.local import LocalFiles
 from carrel.files.paths import is_own
 from carrel.files.resolve import RootMissing
-from carrel.records import Records
-from carrel.records.database import find_link
-from carrel.records.sqlite import SqliteRecords
-from carrel.tokens import Tokenizer
-from carrel.workspace.counts import TokenCounts
+from carrel.home.beside import RECORDS_FILE, STATE_FOLDER, Beside
 
-if TYPE_CHECKING:  # a report has no use for them
-    from carrel.index import Index
-    from carrel.index.embed import Embedder, EmbedderChoice
-    from carrel.records.moving import Rows
+if TYPE_CHECKING:  # a report has no use for it
     from carrel.runtime.delegation import Seat
-    from carrel.runtime.edit import Trash
-    from carrel.sessions.offsets import Offsets
 
-STATE_FOLDER = ".carrel"
-_DERIVED = ("index", "embeddings.db")
+__all__ = ["STATE_FOLDER", "LocalHome", "absolute", "open_files", "open_home"]
 
 
-class LocalHome(Struct, frozen=True, kw_only=True):
+class LocalHome(Beside, frozen=True, kw_only=True):
     """A directory, and where its cache and state are kept.
 
     In a workspace that its owner knows they live inside it, and `inside` is its directory; elsewhere reading
@@ -46,25 +29,18 @@ class LocalHome(Struct, frozen=True, kw_only=True):
 
     root: Path
     files: FileStore
-    directories: UserDirectories
-    cache: Path
-    state: Path
-    inside: Path | None = None
+    called: Path
+    """The directory as the user wrote it; in a dry run, `root` is a copy of it."""
 
     @property
     def location(self) -> str:
         """The directory, its links as the user wrote them."""
-        return str(self.root)
-
-    @property
-    def clock(self) -> Clock:
-        """The machine's."""
-        return SystemClock()
+        return str(self.called)
 
     @property
     def approvals(self) -> Approvals:
         """The user's own list."""
-        return local_approvals(self.root, self.directories)
+        return local_approvals(self.called, self.directories)
 
     def owned(self, *, known: bool) -> "LocalHome":
         """Return the same home with its cache and state inside, where its owner knows it."""
@@ -75,172 +51,46 @@ class LocalHome(Struct, frozen=True, kw_only=True):
 
     def moved_to(self, folder: str) -> "LocalHome":
         """Return the directory that an agent has for itself, as its settings name it."""
-        return self._at(absolute(self.root / folder))
+        return self._at(absolute(self.called / folder))
 
     def seated(self, seat: "Seat") -> "LocalHome":
         """Return the directory of a delegate that works apart, made where it may be."""
         from carrel.runtime.delegation import root_of  # noqa: PLC0415 - few agents have others work for them
 
-        return self._at(root_of(self.root, seat))
+        return self._at(self.called / root_of(self.root, seat).relative_to(self.root))
 
     def _at(self, root: Path) -> "LocalHome":
         return open_home(root, self.directories).owned(known=self.inside is not None)
-
-    def has_records(self) -> bool:
-        """Tell whether anything was recorded."""
-        return os.path.lexists(self._records)
-
-    def records(self) -> Records:
-        """Open the file of the records."""
-        self._claim()
-        return SqliteRecords(self._records, inside=self.inside)
-
-    def rows(self) -> "Rows":
-        """Open that file as rows, to be moved."""
-        from carrel.records.moving.sqlite import SqliteRows  # noqa: PLC0415 - few workspaces are moved
-
-        self._claim()
-        return SqliteRows(self._records, inside=self.inside)
 
     def inner(self) -> list[str]:
         """Return the folders below that have a file of records; no link is followed."""
         found: list[str] = []
         for folder, names, _ in os.walk(self.root):
             own = Path(folder)
-            if own != self.root and (own / STATE_FOLDER / "state" / "records.db").is_file():
+            if own != self.root and (own / STATE_FOLDER / "state" / RECORDS_FILE).is_file():
                 found.append(own.relative_to(self.root).as_posix())
             names[:] = [name for name in names if not is_own(name)]
         return sorted(found)
-
-    def counts(self, tokenizer: Tokenizer) -> TokenCounts:
-        """Open the token counts of one model."""
-        self._claim()
-        return TokenCounts(tokenizer, self.cache / "tokens.db", inside=self.inside)
-
-    def cached(self, name: str) -> Path:
-        """Return the path of something derived; nobody's link leads to it."""
-        self._claim()
-        self._refuse_links(self.cache / "any")
-        return self.cache / name
-
-    def offsets(self) -> "Offsets":
-        """Open what is known of the logs of sessions."""
-        from carrel.sessions.offsets import Offsets  # noqa: PLC0415 - for conversations only
-
-        self._claim()
-        return Offsets(self.cache / "sessions.db", inside=self.inside)
-
-    def derived(self) -> FileStore:
-        """Return the folder of what is derived from sessions."""
-        folder = self.cache / "sessions"
-        try:
-            self._refuse_links(folder / "any")
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return LocalFiles(folder)
-        except (CarrelError, OSError):  # it is derived: then it lasts as long as the process
-            return EphemeralFiles()
-
-    def trash(self) -> "Trash":
-        """Return the trash, made where it is missing; nobody's link leads to it."""
-        from carrel.runtime.edit import open_trash  # noqa: PLC0415 - loaded by who removes something
-
-        self._claim()
-        self._refuse_links(self.state / "trash" / "any")
-        return open_trash(self.state)
-
-    def find_trash(self) -> FileStore | None:
-        """Return what was removed, none where nothing was yet."""
-        trash = self.state / "trash"
-        if not trash.is_dir():
-            return None
-        self._refuse_links(trash / "any")
-        return LocalFiles(trash)
-
-    def find_namespaces(self) -> FileStore | None:
-        """Return the user's own folder of namespaces, none before the first is written."""
-        return LocalFiles(self._namespaces) if self._namespaces.is_dir() else None
-
-    def open_namespaces(self) -> FileStore:
-        """Return that folder, made where it is missing."""
-        with typed_failures(str(self._namespaces)):
-            self._namespaces.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return LocalFiles(self._namespaces)
-
-    def leases(self) -> None:
-        """Return none: whoever serves a directory does all there is to do."""
-
-    def bell(self) -> None:
-        """Return none: what happens in a directory is seen by looking at it."""
-
-    def foreseeing(self, *work: Hashable) -> AbstractContextManager[None]:
-        """Do work as it comes: a disk is near at hand."""
-        del work
-        return nullcontext()
-
-    def index(self, embedder: "Embedder | None") -> "Index":
-        """Open the index, in the cache."""
-        from carrel.index.embedded import EmbeddedIndex  # noqa: PLC0415 - for searching only
-
-        self._claim()
-        return EmbeddedIndex(self.cache / "index", embedder=embedder, inside=self.inside)
-
-    def embedder(self, choice: "EmbedderChoice", environ: Mapping[str, str]) -> "Embedder | None":
-        """Open what makes vectors; what a server made is kept in the cache."""
-        from carrel.index.embed import open_embedder  # noqa: PLC0415 - for searching only
-
-        return open_embedder(choice, environ=environ, cache=self.cache / "embeddings.db", inside=self.inside)
-
-    def indexed(self) -> list[str]:
-        """Return the names of what is kept of an index and of vectors."""
-        return [path.name for path in self._derived()]
-
-    def drop_index(self) -> None:
-        """Remove that."""
-        from shutil import rmtree  # noqa: PLC0415 - for forgetting only
-
-        for path in self._derived():
-            self._refuse_links(path.parent / "any")
-            with typed_failures(path.name):
-                if path.is_dir() and not path.is_symlink():
-                    rmtree(path)
-                else:
-                    path.unlink(missing_ok=True)
-
-    @property
-    def _records(self) -> Path:
-        return self.state / "records.db"
-
-    @property
-    def _namespaces(self) -> Path:
-        return self.directories.data / "namespaces"
-
-    def _derived(self) -> list[Path]:
-        return [path for name in _DERIVED for path in sorted(self.cache.glob(f"{name}*"))]
-
-    def _claim(self) -> None:
-        """Keep what Carrel is about to put into a workspace out of git; a failure shows when it is put."""
-        if self.inside is None or os.path.lexists(self.inside / STATE_FOLDER / ".gitignore"):
-            return
-        with suppress(CarrelError, OSError):
-            self._refuse_links(self.inside / STATE_FOLDER / ".gitignore")
-            LocalFiles(self.inside).write(f"{STATE_FOLDER}/.gitignore", b"*\n", expect=None)
-
-    def _refuse_links(self, path: Path) -> None:
-        """Make sure that nobody laid a link on the way to a file of ours."""
-        if self.inside is not None and (odd := find_link(self.inside, path)):
-            raise LinkOutside(odd)
 
 
 def open_home(root: Path, directories: UserDirectories) -> LocalHome:
     """Return the home of a directory that nobody knows yet: what is kept of it is kept elsewhere."""
     key = sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
+    place = _staged(root, directories.stage) if directories.stage else root
     return LocalHome(
-        root=root,
-        files=open_files(root),
+        root=place,
+        called=root,
+        files=open_files(place),
         directories=directories,
         cache=directories.cache / key,
         state=directories.data / "workspaces" / key,
     )
+
+
+def _staged(root: Path, stage: Path) -> Path:
+    from carrel.home.stage import staged  # noqa: PLC0415 - for dry runs only
+
+    return staged(root, stage)
 
 
 def absolute(path: str | os.PathLike[str]) -> Path:

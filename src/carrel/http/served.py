@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeGuard
 
 from carrel.app import Workspace
 from carrel.errors import CarrelError
-from carrel.home.address import is_address, parse_address
+from carrel.home.address import is_address, is_foreign, parse_address
 from carrel.http.errors import KeysUnread, UnknownWorkspace
 from carrel.records.keys import Key
 
@@ -44,6 +44,11 @@ def _furnish(workspace: Workspace) -> Workspace:
     return workspace
 
 
+def is_shared(at: At) -> TypeGuard[str]:
+    """Tell whether other servers may serve a place as well: one in a database, with its records."""
+    return isinstance(at, str) and not is_foreign(at)
+
+
 class Served:
     """Places by name, and their workspaces as they were asked for; owns these.
 
@@ -66,7 +71,7 @@ class Served:
     @property
     def shared(self) -> dict[str, str]:
         """The addresses of those that other servers may serve as well, by name."""
-        return {name: at for name, at in self._directories.items() if isinstance(at, str)}
+        return {name: at for name, at in self._directories.items() if is_shared(at)}
 
     def name_of(self, name: str) -> str:
         """Return the own name of a workspace."""
@@ -122,6 +127,8 @@ class Served:
 
 def _called(address: str) -> str:
     """Return the name of an address: the same on every server, whatever else that serves."""
+    if is_foreign(address):
+        return address.partition("://")[2].strip("/")
     at = parse_address(address)
     return f"{at.tenant}.{at.workspace}"
 

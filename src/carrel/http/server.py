@@ -3,9 +3,11 @@
 import ctypes
 import signal
 import socket
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
+from threading import Thread
 from typing import Any, cast
 
 import uvicorn
@@ -27,6 +29,7 @@ _DRAIN_SECONDS = 20
 _SILENT_SECONDS = 60  # a worker that only begins slowly, on a busy machine, is not begun again
 _CONNECTIONS = 2_000
 _MOST_HEAPS = -8  # M_ARENA_MAX of malloc.h
+_HEAP_SECONDS = 60
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -88,7 +91,7 @@ def serve(options: Options, taken: socket.socket) -> None:
     """Answer requests until told to stop; what was begun is finished first."""
     # Uvicorn sends itself the signal again when it is done, which would end us before all is put away.
     signal.signal(signal.SIGTERM, _keep_going)
-    _share_one_heap()
+    _tend_heap()
     with ExitStack() as stack:
         sweeper = stack.enter_context(Sweeper([place(each) for each in options.directories]))
         if options.workers > 1:
@@ -107,7 +110,7 @@ def serve(options: Options, taken: socket.socket) -> None:
 
 def worker(options: Options) -> Interface:
     """Return what one worker of several answers with."""
-    _share_one_heap()
+    _tend_heap()
     return _interface(options, Served([place(each) for each in options.directories]))
 
 
@@ -190,13 +193,22 @@ def _keep_going(_number: int, _frame: object) -> None:
     """Take note of nothing: the server has been told already."""
 
 
-def _share_one_heap() -> None:
-    """Let all threads take memory from one heap: of one for each, what a thread gave back stays taken.
+def _tend_heap() -> None:
+    """Let all threads take memory from one heap, and give what is free in it back every minute.
 
-    An index is written by new threads each time, so that a server would grow with every change.
+    Of one for each, what a thread gave back would stay taken: an index is written by new threads each time.
+    And within one, what many files were looked at with lies between what stays.
     """
     with suppress(OSError, AttributeError):  # another C library has no such heaps
-        ctypes.CDLL(None).mallopt(_MOST_HEAPS, 1)
+        heap = ctypes.CDLL(None)
+        heap.mallopt(_MOST_HEAPS, 1)
+        Thread(target=_give_back, args=(heap.malloc_trim,), name="carrel-heap", daemon=True).start()
+
+
+def _give_back(trim: Callable[[int], int]) -> None:
+    while True:
+        time.sleep(_HEAP_SECONDS)
+        trim(0)
 
 
 def _is_loopback(host: str) -> bool:

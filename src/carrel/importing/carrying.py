@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from secrets import token_hex
 
 from msgspec.structs import replace
 
@@ -11,6 +12,7 @@ from carrel.files import Stale
 from carrel.importing.piece import Row
 from carrel.importing.step import Ask, Edit, Hear, Learn, Log, Put, Step, is_fatal
 from carrel.importing.target import ACTION
+from carrel.importing.undoing import Deed, is_taken_back, note_deeds
 from carrel.memory.pen import Author
 from carrel.memory.proposed import edit_of
 from carrel.sessions.store import Sessions
@@ -19,6 +21,7 @@ from carrel.workspace.scope import Scope
 
 _NOTES = 100
 _BATCH = 200
+_LARGEST = 1 << 30
 
 
 class Carrier:
@@ -30,6 +33,8 @@ class Carrier:
         self._source = source
         self._author = Author(actor=OWNER if mine else ACTION, action=ACTION, agent=desk.agent.id)
         self._done: list[Step] = []
+        self._run = token_hex(8)
+        self._deeds: list[Deed] = []
 
     def carry(self, step: Step) -> Row:
         """Carry one step out and return what became of it; what cannot be done is told, and stops nothing."""
@@ -41,26 +46,30 @@ class Carrier:
             return replace(step.row, action="skipped", reason=error.message)
         if step.key and row.action != "skipped":
             self._done.append(replace(step, row=row))
-            if len(self._done) >= _NOTES:
-                self.settle()
+        if len(self._done) + len(self._deeds) >= _NOTES:
+            self.settle()
         return row
 
     def settle(self) -> None:
         """Write into the records what was brought in, and from where."""
         done, self._done = self._done, []
+        deeds, self._deeds = self._deeds, []
         if (searching := vars(self._desk).get("searching")) is not None:
             searching.expire()
-        if not done:
+        if not done and not deeds:
             return
         with self._desk.records.transaction():
             for step in done:
                 self._note(step)
+            if deeds:
+                note_deeds(self._desk, self._run, self._source, deeds)
 
     def _note(self, step: Step) -> None:
-        """Keep account of a piece, once; again where it waited before and no longer does."""
+        """Keep account of a piece, once; again where it no longer waits, or was taken back meanwhile."""
         audit = self._desk.records.audit
         known = audit.events(action=ACTION, target=step.key, limit=1)
-        if known and (step.waits or not known[0].detail.get("waits")):
+        is_noted = bool(known) and (step.waits or not known[0].detail.get("waits"))
+        if is_noted and not is_taken_back(audit, known[0].detail.get("run")):
             return
         audit.note(
             at=self._desk.config.clock.now(),
@@ -73,6 +82,7 @@ class Carrier:
                 "from": step.row.source,
                 "path": step.row.target,
                 "waits": step.waits,
+                "run": self._run,
             },
         )
 
@@ -83,7 +93,9 @@ class Carrier:
         elif isinstance(deed, Edit):
             proposal = deed.proposal
             author = replace(self._author, reason=proposal.reason)
-            self._desk.memory.pen.edit(proposal.store, proposal.path, edit_of(proposal), author)
+            change = self._desk.memory.pen.edit(proposal.store, proposal.path, edit_of(proposal), author)
+            if change is not None:
+                self._deeds.append(Deed(path=change.path, change=change.id))
         elif isinstance(deed, Ask):
             return self._ask(deed, step.row)
         elif isinstance(deed, Learn):
@@ -95,24 +107,29 @@ class Carrier:
         return step.row
 
     def _put(self, deed: Put, row: Row) -> None:
-        if not deed.kept:
-            self._desk.files.write(deed.path, deed.data, expect=deed.over)
+        if not deed.kept and deed.over is None:
+            written = self._desk.files.write(deed.path, deed.data, expect=None)
+            self._deeds.append(Deed(path=deed.path, digest=written))
             return
         found = self._desk.files.read(deed.path)
         if (found.digest if found else None) != deed.over:
             raise Stale(deed.path, expected=deed.over, found=found.digest if found else None)
         author = replace(self._author, reason=f"Imported from {self._kind}: {row.source}.")
-        self._desk.memory.pen.put("workspace", deed.path, deed.data, author, expect=found)
+        change = self._desk.memory.pen.put("workspace", deed.path, deed.data, author, expect=found)
+        self._deeds.append(Deed(path=deed.path, change=change.id))
 
     def _ask(self, deed: Ask, row: Row) -> Row:
         found = self._desk.records.proposals.add(deed.proposal)
         if found.state == "waiting":
+            self._deeds.append(Deed(path=found.path, proposal=found.id))
             return row
         reason = "you did not want it" if found.state == "rejected" else "you said yes to it before"
         return replace(row, action="same", reason=reason)
 
     def _learn(self, deed: Learn, row: Row) -> Row:
         kept = self._desk.memory.keeper.keep([deed.fact], self._author)
+        self._deeds += [Deed(path=fact.path, fact=fact.id) for fact in kept.written]
+        self._deeds += [Deed(path=fact.path, fact=fact.id, asked=True) for fact in kept.waiting]
         if kept.written:
             return replace(row, action="new")
         if kept.waiting:
@@ -130,14 +147,27 @@ class Carrier:
         for sessions in self._sessions_of(deed.agent):
             with suppress(CarrelError):  # what is derived is made by the next one to use the session
                 sessions.settle(deed.session)
+        self._note_session(deed.agent, deed.session, deed.path, is_new=not deed.at)
 
     def _hear(self, deed: Hear) -> None:
         self._leave_unlearnt(self._desk.agent.id, deed.session, deed.unlearnt)
         sessions = self._desk.sessions
+        is_new = not sessions.exists(deed.session)
         for begin in range(0, len(deed.messages), _BATCH):
             batch = deed.messages[begin : begin + _BATCH]
             sessions.record(deed.session, batch, scope=Scope.MAIN, source=self._kind)
         sessions.settle(deed.session)
+        path = sessions.places.log(deed.session)
+        self._note_session(self._desk.agent.id, deed.session, path, is_new=is_new)
+
+    def _note_session(self, agent: str, session: str, path: str, *, is_new: bool) -> None:
+        """Keep account of a session that was brought in, or of one that has more in it now."""
+        if not is_new:
+            self._deeds.append(Deed(path=path, agent=agent, added_to=session))
+            return
+        found = self._desk.files.read(path, limit=_LARGEST)
+        digest = found.digest if found else None
+        self._deeds.append(Deed(path=path, agent=agent, session=session, digest=digest))
 
     def _leave_unlearnt(self, agent: str, session: str, entries: int) -> None:
         """See that nothing is learnt by itself from what others said: its owner may ask for it."""

@@ -98,7 +98,9 @@ def _nested(source: Source) -> Iterator[Piece]:
             yield Piece(source=source.location, role="left", reason=why)
             return
         folder, _, name = item.path.rpartition("/")
-        if name in _INSTRUCTIONS and folder and item.path not in _INSTRUCTIONS:
+        if item.path in _INSTRUCTIONS and item.problem:
+            yield Piece(source=item.path, role="left", reason=item.problem)
+        elif name in _INSTRUCTIONS and folder and item.path not in _INSTRUCTIONS:
             # By the name that it has there it would be instructions here, for every agent that comes by.
             called = f"{folder.removesuffix('/.claude')}{name.removeprefix('CLAUDE')}"
             piece = _file(item, "knowledge", f"{_SHELF}/rules/{called}")

@@ -25,7 +25,23 @@ _RELATION = re.compile(
     r"(?m)^(?P<mark>[ \t]*+[-*+][ \t]++)(?P<words>[^\W\d_][\w -]{0,38}?)[ \t]++"
     r"(?P<link>\[\[[^\[\]\n]{1,200}\]\])(?=\s|\Z)"
 )
-_NUMBERS = re.compile(r"YYYY|MM|DD")
+# How Obsidian names a day, in the words of moment.js; what stands in brackets is itself. Nothing that was
+# matched is given back, so that no form of a stranger's vault takes long.
+_WORDS = re.compile(r"\[(?P<plain>[^\]]*)\]|YYYY|MMMM|MMM|MM|M|Do|DD|D|dddd|ddd|gggg|GGGG|ww|WW|w|W|Q")
+_FORMS = {
+    "YYYY": ("Y", "[0-9]{4}"),
+    "MMMM": ("N", "[A-Za-z]{3,9}+"),
+    "MMM": ("N", "[A-Za-z]{3}"),
+    "MM": ("M", "[0-9]{2}"),
+    "M": ("M", "[0-9]{1,2}+"),
+    "DD": ("D", "[0-9]{2}"),
+    "D": ("D", "[0-9]{1,2}+"),
+    "Do": ("D", "[0-9]{1,2}+(?=st|nd|rd|th)"),
+}
+_BESIDE = {"d": r"[^\W\d_]++"}
+"""What tells no day by itself: the name of a weekday; all else is a number."""
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _LONGEST_FORM = 100
 _FOLDERS = (".obsidian", ".trash")
 
@@ -118,25 +134,36 @@ def _day_in(path: str, folder: str, form: str) -> str:
     if day_of(name):
         return name
     found = _days_named(form).fullmatch(inner)
-    if found is None:
-        return ""
-    with suppress(ValueError, IndexError):
-        return f"{date(*(int(found[part]) for part in 'YMD')).isoformat()}.md"
+    told: dict[str, str] = {} if found is None else found.groupdict()
+    with suppress(ValueError, KeyError):
+        month = int(told["M"]) if "M" in told else 1 + _MONTHS.index(told["N"][:3].lower())
+        return f"{date(int(told['Y']), month, int(told['D'])).isoformat()}.md"
     return ""
 
 
 @lru_cache(maxsize=16)
 def _days_named(form: str) -> re.Pattern[str]:
     """Return what matches the names of notes that are made in this form."""
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
+    made, place = "", 0
+    form = form[:_LONGEST_FORM]
+    for found in _WORDS.finditer(form):
+        made += re.escape(form[place : found.start()]) + _matching(found, seen)
+        place = found.end()
+    return re.compile(f"{made}{re.escape(form[place:])}\\.md")
 
-    def number(found: re.Match[str]) -> str:
-        part = found[0][0]
-        is_new = part not in seen
-        seen.add(part)
-        return rf"(?P<{part}>[0-9]{{{len(found[0])}}})" if is_new else f"(?P={part})"
 
-    return re.compile(_NUMBERS.sub(number, re.escape(form[:_LONGEST_FORM])) + r"\.md")
+def _matching(found: re.Match[str], seen: dict[str, str]) -> str:
+    """Return what matches one word of a form; of a part that was seen before, the same again."""
+    word = found[0]
+    if word not in _FORMS:
+        return _BESIDE.get(word[0], "[0-9]{1,4}+") if found["plain"] is None else re.escape(found["plain"])
+    part, numbers = _FORMS[word]
+    ending = "[a-z]{2}" if word == "Do" else ""
+    if part in seen:
+        return f"(?P={part}){ending}" if seen[part] == numbers else f"{numbers}{ending}"
+    seen[part] = numbers
+    return f"(?P<{part}>{numbers}){ending}"
 
 
 def _problem(item: Item) -> str:

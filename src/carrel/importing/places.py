@@ -202,6 +202,8 @@ def _pattern(text: str) -> re.Pattern[str]:
     """Return what matches the paths that a pattern of a layout stands for; "" matches nothing."""
     if not text:
         return re.compile(r"(?!)")
-    escaped = re.escape(text).replace(r"\{rest\}", "(?P<rest>.+)")
-    escaped = escaped.replace(r"\{agent\}", "(?P<agent>[^/]+)").replace(r"\{session\}", "(?P<session>[^/]+)")
+    escaped = re.escape(text)
+    for name, form in (("rest", ".+"), ("agent", "[^/]+"), ("session", "[^/]+")):
+        written = rf"\{{{name}\}}"
+        escaped = escaped.replace(written, f"(?P<{name}>{form})", 1).replace(written, f"(?P={name})")
     return re.compile(escaped, re.DOTALL)

@@ -131,6 +131,12 @@ class Packed:
         files: Iterable[Held] = bundle.manifest.files
         self._held = {held.path: held for held in files if held.part == "files"}
 
+    def refuse_damaged(self) -> None:
+        """Read all of it once: of one that is damaged, nothing is brought in."""
+        for held in self._held.values():
+            for _ in self._bundle.chunks(held):
+                pass
+
     def items(self, under: str = "", *, but: Ignored | None = None) -> Iterator[Item]:
         """Yield all files below a folder."""
         for path, held in sorted(self._held.items()):
@@ -147,6 +153,18 @@ class Packed:
 
         held = self._held.get(path)
         return read(self._bundle, held) if held else None
+
+
+def place_of(named: str | os.PathLike[str]) -> Path:
+    """Return where a source is; who names a link to a file elsewhere means that file."""
+    if not os.fspath(named):  # which would be the current directory
+        raise NoSource("''", "that is no name")
+    place = absolute(named)
+    with suppress(OSError, RuntimeError):  # a link that leads nowhere is what it is
+        if place.is_symlink() and place.is_file():
+            meant = place.resolve()
+            return place if meant.is_relative_to(place.parent.resolve()) else meant
+    return place
 
 
 def open_folder(path: str | os.PathLike[str], *, without: Path | None = None) -> Folder:

@@ -10,6 +10,7 @@ from carrel.files import Unreadable
 from carrel.importing.piece import Action, Piece, Row
 from carrel.records.facts import Fact
 from carrel.records.proposals import Proposal
+from carrel.screen.secrets import redact
 
 BEFORE = "it was imported before"
 CROWDED = "so much waits already that nobody would read more: review it, then import again"
@@ -85,6 +86,15 @@ def step_of(
     """Return the step that a piece takes to a path."""
     row = Row(source=piece.origin, target=path, action=action, reason=reason)
     return Step(row=row, deed=deed, key=key, waits=isinstance(deed, Ask))
+
+
+def holds_secret(step: Step) -> bool:
+    """Tell whether a step writes what looks like a secret: facts and proposals are screened, files not."""
+    try:
+        text = step.deed.data.decode() if isinstance(step.deed, Put | Log) else ""
+    except UnicodeDecodeError:
+        return False
+    return bool(redact(text).kinds)
 
 
 def is_fatal(error: CarrelError) -> bool:

@@ -15,6 +15,7 @@ from carrel.files.paths import fold, new_name
 from carrel.importing.piece import Piece
 from carrel.importing.places import Spot, is_kept, kept_path, path_of
 from carrel.importing.source import FILE_LIMIT
+from carrel.importing.undoing import is_taken_back
 from carrel.markdown.frontmatter import update
 from carrel.records import Records
 from carrel.records.proposals import MOST_WAITING
@@ -69,7 +70,7 @@ class Target:
     @cached_property
     def _samples(self) -> EphemeralFiles:
         samples = EphemeralFiles()
-        scaffold(samples, self.layout.name)
+        scaffold(samples, self.layout)
         return samples
 
     def place(self, piece: Piece, agents: Mapping[str, str]) -> str | None:
@@ -153,15 +154,18 @@ class Target:
     def is_known(self, key: str) -> bool:
         """Tell whether a piece was brought in before.
 
-        One whose file is gone since may come again, and so may one that waits and is called the owner's now.
+        One whose file is gone since may come again, and so may one that was taken back, and one that waits
+        and is called the owner's now.
         """
         records = self.records
         events = records.audit.events(action=ACTION, target=key, limit=1) if records else []
-        if not events:
+        if records is None or not events:
             return False
         detail = events[0].detail
         if detail.get("waits"):
             return not self.mine
+        if is_taken_back(records.audit, detail.get("run")):
+            return False
         return self._files.stamps([str(detail.get("path"))]) != [None]
 
 

@@ -1,5 +1,6 @@
-"""A workspace of one of the six layouts, read piece by piece; what it is made of, its description says."""
+"""A workspace of any layout, read piece by piece; what it is made of, its description says."""
 
+import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any, cast
@@ -15,8 +16,9 @@ from carrel.importing.piece import Piece
 from carrel.importing.places import Spot, is_derived, spot_of
 from carrel.importing.source import FILE_LIMIT, Folder, Item, Source, text_of
 from carrel.importing.talks import object_in
+from carrel.settings import LAYOUT
 from carrel.workspace.ignore import IGNORE_FILE, Rules, ignore_rules
-from carrel.workspace.layout import LAYOUTS, Layout
+from carrel.workspace.layout import Layout
 from carrel.workspace.manifest import MANIFEST_FILE, parse_manifest
 from carrel.workspace.scope import Privacy
 
@@ -49,9 +51,9 @@ def agents_of(source: Source, layout: Layout) -> list[str]:
 
 
 def layout_named(source: Source) -> str | None:
-    """Return the layout that a workspace says it has."""
+    """Return the layout that a workspace says it has, by its name or its file."""
     name = settings_of(source).get("layout")
-    return name if isinstance(name, str) and name in LAYOUTS else None
+    return name if isinstance(name, str) and re.fullmatch(LAYOUT, name) else None
 
 
 def settings_of(source: Source) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from carrel.index.chunk import Chunk
 from carrel.index.source import Lack, Place
 
-FORMAT = 3
+FORMAT = 4
 """Grows with every change in what is indexed and how; an index of an earlier format is made anew.
 
 That includes what the source tells of a place: what has not changed since is not asked for again.

@@ -28,6 +28,9 @@ LONGEST = 1_600
 MOST_SECTIONS = 2_000
 """Sections of one document that have chunks of their own; where there are more, neighbours share them."""
 
+MOST_ITEMS = 5_000
+"""Bullets of one document that have chunks of their own, where bullets do; of more, neighbours share them."""
+
 _ITEMISED = frozenset(("journal", "profile", "graph"))
 """Tiers whose bullets are statements of their own."""
 
@@ -58,6 +61,7 @@ def chunk_document(place: Place, text: str) -> list[Chunk]:
     meta = parse(text).meta if is_markdown else None
     lines = text.split("\n")
     parts = _sections(text, len(lines)) if is_markdown else [((), 1, len(lines))]
+    itemised = place.tier in _ITEMISED and sum(map(bool, map(_BULLET.match, lines))) <= MOST_ITEMS
     common = Chunk(
         path=place.path,
         line=1,
@@ -75,7 +79,7 @@ def chunk_document(place: Place, text: str) -> list[Chunk]:
         for piece in _packed(
             lines,
             _blocks(lines, first, last, is_markdown=is_markdown, heading=bool(path)),
-            itemised=place.tier in _ITEMISED,
+            itemised=itemised,
         )
     ]
 

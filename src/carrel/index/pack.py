@@ -6,6 +6,7 @@ session. Every hit that was given is in a passage or among those left out, with 
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ MOST_HITS = 20
 
 Reason = Literal["empty", "duplicate", "budget", "limit"]
 
+_MOST_TEXTS = 1_024
 _MARK = re.compile(r"(?:[-*+]|[0-9]{1,9}[.)])(?:\s|\Z)")
 
 
@@ -190,6 +192,7 @@ def _bare(heading: str) -> str:
     return _normal(heading.strip("# \t"))
 
 
+@lru_cache(_MOST_TEXTS)  # the same chunks are found again and again
 def _normal(text: str) -> str:
     """Return what a text says, whatever its case, its white space and the mark of its bullet."""
     words = " ".join(text.casefold().split())

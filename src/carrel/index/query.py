@@ -59,7 +59,7 @@ def plan(text: str, *, languages: Sequence[str] = (ENGLISH,), speakers: Iterable
     """Return what is looked up for a question, given the languages that occur and all who ever spoke."""
     folded = fold(text[:LONGEST_QUERY])
     parted, runs = part_scripts(folded)
-    typed = tuple(dict.fromkeys(words(parted, PLAIN)))
+    typed = _distinct(parted, PLAIN)
     having = frozenset(typed)
     named = tuple(each for each in speakers if _is_named(each, having))
     by_language = {language: found for language in languages if (found := _distinct(parted, language))}
@@ -75,6 +75,7 @@ def plan(text: str, *, languages: Sequence[str] = (ENGLISH,), speakers: Iterable
     )
 
 
+@lru_cache(16)  # of one message it is asked whether it asks for something, and then for what
 def _distinct(text: str, language: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words(text, language)))
 

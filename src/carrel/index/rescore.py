@@ -46,11 +46,20 @@ def candidates_of(standing: Iterable[Standing]) -> Candidates:
 def rescore(candidates: Candidates, speakers: Collection[int]) -> list[tuple[int, float]]:
     """Return the candidates with their scores after that, best first."""
     beside = dict(zip(candidates.stands, candidates.scores, strict=True)).get
-    scored: list[tuple[float, int]] = []
     fields = (candidates.ids, candidates.scores, candidates.stands, candidates.speakers)
-    for own, alone, at, speaker in zip(*fields, strict=True):
-        score = alone + NEAREST * (beside(at - 1, 0.0) + beside(at + 1, 0.0))
-        score += NEAR * (beside(at - 2, 0.0) + beside(at + 2, 0.0))
-        scored.append((-score * (1 + SPEAKER) if speaker in speakers else -score, own))
-    scored.sort()
-    return [(own, -score) for score, own in scored]
+    # Said in one line: it is done some hundred times before every answer.
+    scored = [
+        (
+            alone
+            + NEAREST * (beside(at - 1, 0.0) + beside(at + 1, 0.0))
+            + NEAR * (beside(at - 2, 0.0) + beside(at + 2, 0.0)),
+            own,
+            speaker,
+        )
+        for own, alone, at, speaker in zip(*fields, strict=True)
+    ]
+    ordered = [
+        (-score * (1 + SPEAKER) if speaker in speakers else -score, own) for score, own, speaker in scored
+    ]
+    ordered.sort()
+    return [(own, -score) for score, own in ordered]

@@ -67,8 +67,7 @@ class _Taking:
         self._missing = dict(self._known)
         stamps = {path: known.stamp for path, known in self._known.items() if known.stamp}
         for place in self._source.places(only, stamps):
-            self._missing.pop(place.path, None)
-            known = self._known.get(place.path)
+            known = self._missing.pop(place.path, None) or self._known.get(place.path)
             if known is None:
                 self.pending += [] if place.enough == 0 else [place]
             elif place.stamp and place.stamp == known.stamp:

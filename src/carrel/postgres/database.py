@@ -3,7 +3,7 @@
 from threading import Lock
 from weakref import WeakValueDictionary
 
-from carrel.postgres.migrations import migrate
+from carrel.postgres.migrations import migrate, pending
 from carrel.postgres.pool import Connection, Pool, connect, valid_url
 from carrel.postgres.tenant import Tenant
 
@@ -38,6 +38,10 @@ class Postgres:
         once, be killed anywhere, and run while older processes read and write.
         """
         return migrate(self._url)
+
+    def pending(self) -> tuple[str, ...]:
+        """Return the names of the steps that `migrate` would do now."""
+        return pending(self._url)
 
     def connection(self) -> Connection:
         """Open a connection of the caller's own, for what belongs to a connection: locks, and listening."""

@@ -40,6 +40,15 @@ def migrate(url: str, wanted: Sequence[tuple[str, str]] | None = None) -> tuple[
     return tuple(done)
 
 
+def pending(url: str) -> tuple[str, ...]:
+    """Return the names of the steps that were not done yet, and do none."""
+    with connect(url) as connection, told("lost"):
+        done: set[str] = set()
+        if not _lacks_ledger(connection):
+            done = {name for (name,) in connection.execute("SELECT name FROM carrel.schema_steps").fetchall()}
+        return tuple(name for name, _ in steps() if name not in done)
+
+
 def _step(connection: Connection, name: str, text: str) -> bool:
     """Do one step unless it was done; tell whether it was done now."""
     with connection.transaction():

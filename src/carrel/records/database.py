@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast
 import apsw
 
 from carrel.errors import DatabaseUnavailable, Unavailable
+from carrel.files.folders import make_folders
 
 BUSY_MILLISECONDS = 5_000
 _PAUSE_SECONDS = 0.01
@@ -75,27 +76,35 @@ class Database:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run one statement and return all its rows."""
-        return self._run(lambda connection: connection.execute(sql, values))
+        return self._run(self._connection.execute, sql, values)
 
     def each(self, sql: str, every: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
         """Run one statement with each of these values, and return all rows."""
-        return self._run(lambda connection: connection.executemany(sql, every))
+        return self._run(self._connection.executemany, sql, every)
 
-    def _run(self, statement: Callable[[_Connection], Iterable[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
-        self._refuse_fork()
+    def _run(self, how: Callable[[str, Any], Iterable[Any]], sql: str, values: Any) -> list[tuple[Any, ...]]:
+        if self._process != os.getpid():
+            self._refuse_fork()
         with self._lock:
             try:
-                if self._depth and not self._connection.in_transaction:  # it must not go on by halves
-                    raise self._failed("what was begun had to be undone")
-                return list(statement(self._connection))
-            except _DAMAGE as error:
-                if self._is_cache:
-                    self._connection.close()
-                    with suppress(OSError):  # then the next one to open it finds out again
-                        self._set_aside()
-                raise self._failed(error) from error
+                if self._depth:
+                    self._go_on()
+                return list(how(sql, values))
             except apsw.Error as error:
-                raise self._failed(error) from error
+                raise self._mishap(error) from error
+
+    def _go_on(self) -> None:
+        """Refuse what would go on by halves."""
+        if not self._connection.in_transaction:
+            raise self._failed("what was begun had to be undone")
+
+    def _mishap(self, error: apsw.Error) -> DatabaseUnavailable:
+        """Return what to say of an error; a damaged cache is set aside."""
+        if self._is_cache and isinstance(error, _DAMAGE):
+            self._connection.close()
+            with suppress(OSError):  # then the next one to open it finds out again
+                self._set_aside()
+        return self._failed(error)
 
     @contextmanager
     def transaction(self) -> Generator[None]:
@@ -103,7 +112,8 @@ class Database:
 
         One inside another is a part of it: undone by itself when it fails, kept only with the whole.
         """
-        self._refuse_fork()
+        if self._process != os.getpid():
+            self._refuse_fork()
         with self._lock:
             begin, keep, undo = _PART if self._depth else _WHOLE
             self.rows(begin)
@@ -135,11 +145,10 @@ class Database:
 
     def _refuse_fork(self) -> None:
         """Keep a forked child away, before it waits for a lock that nobody there will release."""
-        if self._process != os.getpid():
-            raise DatabaseUnavailable(
-                f"The database {self._name} was opened by the process that this one was forked from.",
-                hint="Open the workspace in this process, or start processes with spawn.",
-            )
+        raise DatabaseUnavailable(
+            f"The database {self._name} was opened by the process that this one was forked from.",
+            hint="Open the workspace in this process, or start processes with spawn.",
+        )
 
     @property
     def _is_cache(self) -> bool:
@@ -170,7 +179,7 @@ class Database:
         if self.path is not None:
             if self._inside is not None and (odd := find_link(self._inside, self.path)):
                 raise OSError(errno.ELOOP, f"{odd} is a link, or no regular file")
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folders(self.path.parent, mode=0o700)
         connection = cast("_Connection", apsw.Connection(*_name(self.path)))
         try:
             connection.set_busy_timeout(BUSY_MILLISECONDS)

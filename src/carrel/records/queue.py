@@ -18,6 +18,9 @@ State = Literal["waiting", "running", "done", "failed"]
 AT_ONCE = datetime(1970, 1, 1, tzinfo=UTC)
 """The `not_before` of a job that waits for no time."""
 
+FAR_OFF = timedelta(days=7)
+"""Nothing waits or is worked on for so long: what is due even later was put off by a clock that was wrong."""
+
 ERROR_CHARACTERS = 4_000
 """How much is kept of what went wrong."""
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from msgspec import Struct
 
-from carrel.errors import Unavailable, UsageError
+from carrel.errors import CarrelError, Unavailable, UsageError
 from carrel.findings import Finding
 from carrel.runtime.model import Reply
 from carrel.sessions.message import Message
@@ -72,10 +72,13 @@ class CompactionStopped(Unavailable):
 
     code = "compaction_stopped"
 
-    def __init__(self, function: str, problem: str) -> None:
+    def __init__(self, function: str, error: Exception) -> None:
+        is_told = isinstance(error, CarrelError)  # what others say in their errors may be anything
+        problem = f": {error.message.removesuffix('.')}" if is_told else f" with {type(error).__name__}"
+        hint = error.hint if is_told else "Repair the callback, or take it out."
         super().__init__(
-            f"The before_compaction callback {function} failed with {problem}; nothing was compacted.",
-            hint="Repair the callback, or take it out; the session is whole.",
+            f"The before_compaction callback {function} failed{problem}; nothing was compacted.",
+            hint=f"{hint} The session is whole.",
         )
         self.function = function
 
@@ -138,7 +141,7 @@ class Callbacks:
             try:
                 entry.function(event)
             except Exception as error:
-                raise CompactionStopped(name_of(entry.function), type(error).__name__) from error
+                raise CompactionStopped(name_of(entry.function), error) from error
 
     def _tell(self, moment: Moment, event: _Told) -> tuple[Finding, ...]:
         found: list[Finding] = []

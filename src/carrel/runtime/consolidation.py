@@ -16,6 +16,7 @@ from carrel.errors import CarrelError, Refused, Unavailable
 from carrel.findings import Finding
 from carrel.memory.consolidate.answer import judge
 from carrel.memory.consolidate.consolidator import Consolidated, Consolidator
+from carrel.memory.consolidate.journals import Day
 from carrel.memory.consolidate.pieces import Bullet, Material
 from carrel.memory.consolidate.question import ROOM, question
 from carrel.memory.consolidate.rules import pick
@@ -104,6 +105,10 @@ class Consolidation(Struct, frozen=True, kw_only=True):
         if not self.consolidator.has_new():
             return DueConsolidation(is_due=False, reason="nothing_new")
         return DueConsolidation(is_due=True)
+
+    def consolidated(self, days: Sequence[Day]) -> list[Day]:
+        """Return those of some days that memory was made of; where none ever will be, all of them."""
+        return list(days) if self._why_off() else self.consolidator.taken(days)
 
     def put_on_time(self, now: datetime) -> Job | None:
         """Put a job where a run is due and its time has come: by the schedule, else whenever it may be."""

@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from carrel.errors import CarrelError, Refused, Unavailable, UsageError
 from carrel.files import READ_LIMIT, Content, FileStore, Stale, show
-from carrel.files.disk import Disk, typed_failures
+from carrel.files.disk import typed_failures
 from carrel.files.durable import HASH_LIMIT
+from carrel.files.folders import make_folders
 from carrel.files.local import LocalFiles
 from carrel.files.paths import is_own, new_name
 from carrel.runtime.view import BARE, NoSuchPath, View, fetch, spelled
@@ -90,16 +91,8 @@ class Trash(Struct, frozen=True, kw_only=True):
 def open_trash(state: Path) -> Trash:
     """Return the trash in a workspace's state directory, made where missing, for its owner's eyes only."""
     folder = state / "trash"
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     with typed_failures(str(folder)):
-        state.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        for path in missing:
-            fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                Disk().fsync(fd)
-            finally:
-                os.close(fd)
+        make_folders(folder, mode=0o700)
     return Trash(store=LocalFiles(folder), place=str(folder))
 
 

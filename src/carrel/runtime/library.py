@@ -4,25 +4,26 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from time import time_ns
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from carrel.errors import CarrelError
-from carrel.files import SETTLED_NS, Entry, FileStore, Unreadable, walk
+from carrel.files import SETTLED_NS, Entry, FileStore, Stamp, Unreadable, walk
 from carrel.index.source import TEXT_LIMIT, Lack, Place, Text, Turn
 from carrel.markdown.lines import body_start
+from carrel.runtime.logs import Logs, stamps_of
 from carrel.runtime.view import View, is_private
 from carrel.runtime.walked import Walked, as_known
 from carrel.sessions.store import Sessions
 from carrel.sessions.transcript import Entry as Said
 from carrel.workspace.layout import Layout
-from carrel.workspace.scope import FRONT_MATTER_BYTES, SETTINGS, Scope, says_private
+from carrel.workspace.scope import FRONT_MATTER_BYTES, Scope, says_private, sets_up
 from carrel.workspace.tiers import standing_of
 
 _SPOKEN = ("user", "assistant")
 _SCHEME = "namespace://"
 
-
-Lengths = dict[str, tuple[str, tuple[int, str]]]
+_MOST_LENGTHS = 4_096
+Lengths = dict[str, tuple[Stamp, tuple[int, str]]]
 """What was found out of logs, by path, and the stamp that it holds for: each is asked once."""
 
 
@@ -32,7 +33,7 @@ class Library(Struct, frozen=True, kw_only=True):
     `ignored` says which paths are kept out, `names` what each agent is called where it speaks, and `enough`
     how many turns of a log are enough for now. Equal `rules` tell the same of a file that is the same. What
     agents learnt elsewhere lies in `namespaces`, of which `learnt` says whose each file is. What was `walked`
-    before is not walked again while it stays as it is, where the files are near.
+    before is not walked again while it stays as it is, where the files are near; `logs` are kept like that.
     """
 
     files: FileStore
@@ -47,6 +48,7 @@ class Library(Struct, frozen=True, kw_only=True):
     namespaces: FileStore | None = None
     learnt: Mapping[str, str] = {}
     walked: Walked | None = None
+    logs: Logs = field(default_factory=Logs)
 
     def places(
         self, only: Collection[str] | None = None, stamps: Mapping[str, str] | None = None
@@ -190,34 +192,48 @@ class Library(Struct, frozen=True, kw_only=True):
         places = sessions.places
         name = self.names.get(places.agent, places.agent)
         settled, rules = time_ns() - SETTLED_NS, f"{places.agent}:{name}:"
-        for entry in self.files.list(places.folder):
-            session = places.session_of(entry.path)
-            if session is None or (only is not None and entry.path not in only):
+        resting = self.logs.resting.setdefault(rules, {})
+        logs = self.logs.stamps(self.files, places) if only is None else stamps_of(self.files, places, only)
+        if only is None and len(resting) > len(logs):
+            for gone in resting.keys() - {path for path, _ in logs}:
+                del resting[gone]
+        for path, found in logs:
+            if found is None:  # gone since its folder was read
                 continue
-            stamp = _stamp_of(entry, settled, rules)
-            if stamp and stamps.get(entry.path) == stamp:
-                yield Place(path=entry.path, tier="session", stamp=stamp)
+            kept = resting.get(path)
+            if kept is not None and kept[0] == found and stamps.get(path) == kept[1].stamp:
+                yield kept[1]
+                continue
+            stamp = _text_of(found, rules) if found[-1] <= settled else ""
+            if stamp and stamps.get(path) == stamp:
+                place = Place(path=path, tier="session", stamp=stamp)
+                resting[path] = (found, place)
+                yield place
                 continue
             with suppress(CarrelError):  # what cannot be read is told of by health, what is another's is his
-                count, begin = self._length(sessions, session, entry.path, stamp)
-                yield Place(
-                    path=entry.path,
-                    tier="session",
-                    stamp=stamp,
-                    agent=places.agent,
-                    session=session,
-                    private=False,  # each turn says whether it was the owner's alone
-                    turns=count,
-                    begin=f"{begin}:{name}",
-                    enough=self.enough.get(entry.path),
-                )
+                yield self._session(sessions, path, found, stamp, name)
+
+    def _session(self, sessions: Sessions, path: str, found: Stamp, stamp: str, name: str) -> Place:
+        session = sessions.places.session_of(path) or ""
+        count, begin = self._length(sessions, session, path, found)
+        return Place(
+            path=path,
+            tier="session",
+            stamp=stamp,
+            agent=sessions.places.agent,
+            session=session,
+            private=False,  # each turn says whether it was the owner's alone
+            turns=count,
+            begin=f"{begin}:{name}",
+            enough=self.enough.get(path),
+        )
 
     def _is_covered(self, entry: Entry) -> bool:
         """Tell whether a file is the owner's by where it stands; what it says itself its text tells.
 
         Settings tell what an agent may do.
         """
-        if entry.path.rpartition("/")[2] in SETTINGS:
+        if sets_up(entry.path):
             return True
         privacy = self.view.privacy
         return privacy is not None and privacy.covers(entry.path, entry.target, entry.identity, entry.links)
@@ -231,10 +247,15 @@ class Library(Struct, frozen=True, kw_only=True):
             return True
         return not (self._is_covered(entry) or is_private(self.files, entry, self.view))
 
-    def _length(self, sessions: Sessions, session: str, path: str, stamp: str) -> tuple[int, str]:
-        """Return how many entries a log has, and the mark of what they are; another agent's is an error."""
+    def _length(self, sessions: Sessions, session: str, path: str, stamp: Stamp) -> tuple[int, str]:
+        """Return how many entries a log has, and the mark of what they are; another agent's is an error.
+
+        A log that is read goes by its size and time as well, settled or not: who only adds makes it grow.
+        """
         known = self.lengths.get(path)
-        if known is None or not stamp or known[0] != stamp:
+        if known is None or known[0] != stamp:
+            if len(self.lengths) >= _MOST_LENGTHS:
+                self.lengths.clear()  # all go: that is rare, and only what is spoken in is asked for
             known = self.lengths[path] = stamp, sessions.measure(session)
         return known[1]
 
@@ -263,7 +284,11 @@ def learnt_in(text: str) -> str:
 def _stamp_of(entry: Entry, settled: int, rules: str = "") -> str:
     """Return what a file is recognised by; one that changed after it had to be settled may change unseen."""
     is_new = max(entry.modified_ns, entry.stamp[-1]) > settled
-    return "" if is_new else rules + ":".join(map(str, entry.stamp))
+    return "" if is_new else _text_of(entry.stamp, rules)
+
+
+def _text_of(stamp: Stamp, rules: str) -> str:
+    return rules + ":".join(map(str, stamp))
 
 
 def _lack_of(entry: Entry) -> Lack | None:

@@ -8,7 +8,7 @@ from carrel.context.assemble import Standing
 from carrel.context.inputs import Recalled
 from carrel.index import Found, Hit
 from carrel.index.pack import pack
-from carrel.workspace.scope import SETTINGS
+from carrel.workspace.scope import sets_up
 
 MORE = 3
 """So many times more hits are asked for than are wanted: some are in the prompt already."""
@@ -85,7 +85,7 @@ def _is_telling(hit: Hit) -> bool:
 
     What sets an agent up is not what it remembers.
     """
-    if hit.chunk.path.rpartition("/")[2] in SETTINGS:
+    if sets_up(hit.chunk.path):
         return False
     placings = hit.fused.placings if hit.fused else ()
     return not placings or any(each.name != "vectors" or each.score >= ALIKE for each in placings)

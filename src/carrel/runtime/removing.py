@@ -32,11 +32,12 @@ def remove(
     `discard` moves one file there, `thaw` ends what is frozen for an agent's session.
     """
     attached = attachments(sessions, session)
-    # After a crash the log may be in the trash already, and its attachments not yet.
+    # Somebody may have removed the log alone.
     if not sessions.exists(session) and not attached:
         raise UnknownSession(session)
     needed_by = forks_with_attachments(sessions, session)
-    paths = [*_own(sessions, session), *(() if needed_by else attached)]
+    # The log goes last: as long as it is there, whoever looks for sessions comes upon what a kill has left.
+    paths = [*(() if needed_by else attached), *_own(sessions, session)]
     kept = tuple(map(discard, paths))
     sessions.forget(session)
     thaw(sessions.places.agent, session)

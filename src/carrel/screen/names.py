@@ -20,8 +20,13 @@ _ELSEWHERE = {
 _IN_LATIN = {
     b"contrase\xf1a": b"  password", b"mot de passe": b"    password", b"senha": b"  pwd",
     b"kennwort": b"password", b"wachtwoord": b"  password", b"l\xf6senord": b"     pwd",
+    b"contrasena": b"  password", b"contrasen?a": b"   password", b"losenord": b"     pwd",
+    b"lo?senord": b"      pwd", b"haslo": b"  pwd",
 }  # fmt: skip
-"""Names in other languages, each with one in English of the same length: what follows is all that counts."""
+"""Names in other languages, each with one in English of the same length: what follows is all that counts.
+
+With accents, without (a search takes them off), and with accents as characters of their own, no Latin-1.
+"""
 
 _LONGEST_NAME = 128
 _LAST_WORD = re.compile(WORD + rb"\Z")

@@ -143,21 +143,25 @@ class Log:
         # One who read further may have kept more than is known here.
         return number if number is not None and number <= self._known.entries else None
 
-    def entries(self, first: int, last: int) -> Iterator[Placed]:
-        """Yield the entries from one number to another, in order, but for what cannot be read any more."""
+    def entries(self, first: int, last: int, known: Known | None = None) -> Iterator[Placed]:
+        """Yield the entries from one number to another, in order, but for what cannot be read any more.
+
+        Who has looked just now says what was `known` then, and the log is not looked at once more.
+        """
         done = max(1, first) - 1
         try:
-            for placed in self._entries(done + 1, last, is_sure=False):
+            for placed in self._entries(done + 1, last, known, is_sure=False):
                 done = placed.number
                 yield placed
         except _Gone:
             with self._lock:
                 self._begin_anew()
-            yield from self._entries(done + 1, last, is_sure=True)
+            yield from self._entries(done + 1, last, None, is_sure=True)
 
-    def _entries(self, first: int, last: int, *, is_sure: bool) -> Iterator[Placed]:
+    def _entries(self, first: int, last: int, known: Known | None, *, is_sure: bool) -> Iterator[Placed]:
         with self._lock:
-            offsets = self._offsets_of(max(1, first), min(last, self.look().entries))
+            known = self.look() if known is None else known
+            offsets = self._offsets_of(max(1, first), min(last, known.entries))
         for run in runs(offsets):
             start = run[0].start
             part = self._files.part(self.path, start, run[-1].end - start)

@@ -29,9 +29,12 @@ class Mirrored(Struct, frozen=True):
 
 
 def mirror(log: Log, spot: Spot, before: Mirrored | None, now: datetime) -> tuple[Mirrored, Finding | None]:
-    """Bring a window file up to its log; what is missing is added, what is wrong set aside and made anew."""
-    for _ in range(_ATTEMPTS):
-        known = log.look()
+    """Bring a window file up to its log, which was looked at just now.
+
+    What is missing is added, what is wrong set aside and made anew.
+    """
+    for attempt in range(_ATTEMPTS):
+        known = log.look() if attempt else log.known
         through, place, _ = known.compacted or (0, 0, 0)
         try:
             if before is not None and (before.began, before.summary) == (log.began, place):

@@ -31,9 +31,13 @@ from carrel.sessions.turn import Sayable, said, stamp
 from carrel.workspace.scope import Scope
 
 _OPEN_LOGS = 64
+_KNOWN = 1_024
+"""Sessions of which it is kept how far their derived files are: who serves for months has ever new ones."""
+
 _CATALOG_SECONDS = 30
 
 Words = TypeVar("Words", str, Content)
+Value = TypeVar("Value")
 
 
 class UnknownSession(NotFound):
@@ -141,14 +145,13 @@ class Sessions:
         known = log.look()
         if not known.size or self._is_others(known):
             return ()
-        self._mirrors[session], spoilt = mirror(
-            log, self.places.window(session), self._mirrors.get(session), now
-        )
+        mirrored, spoilt = mirror(log, self.places.window(session), self._mirrors.get(session), now)
+        self._keep(self._mirrors, session, mirrored, most=_KNOWN)
         row = catalog_row(row_of(session, self.places.agent, log.known))
         if in_passing and self._may_wait(session, row):
             return (spoilt,) if spoilt else ()
         lost = update_catalog(self.places.catalog(), row, session, rebuild=self._rows, now=now)
-        self._listed[session] = (row, monotonic())
+        self._keep(self._listed, session, (row, monotonic()), most=_KNOWN)
         self._unsettled.pop(session, None)
         return tuple(finding for finding in (spoilt, lost) if finding is not None)
 
@@ -284,12 +287,18 @@ class Sessions:
             through, compaction = log.compaction() or (0, None)
             kept = _Tail(begin, through, compaction, ())
         if kept.last < known.entries:
-            new = tuple(log.entries(kept.last + 1, known.entries))
+            new = tuple(log.entries(kept.last + 1, known.entries, known))
             kept = replace(kept, last=known.entries, placed=(*kept.placed, *new))
-        self._tails[session] = kept
-        if len(self._tails) > _OPEN_LOGS:
-            self._tails.pop(next(iter(self._tails)))
+        self._keep(self._tails, session, kept, most=_OPEN_LOGS)
         return kept.compaction, kept.placed
+
+    def _keep(self, kept: dict[str, Value], session: str, value: Value, *, most: int) -> None:
+        """Keep what is known of a session, and let go of the one used longest ago when they are many."""
+        with self._lock:
+            kept.pop(session, None)
+            kept[session] = value
+            if len(kept) > most:
+                del kept[next(iter(kept))]
 
     def _may_wait(self, session: str, row: CatalogRow) -> bool:
         listed = self._listed.get(session)

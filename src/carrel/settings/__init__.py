@@ -14,7 +14,12 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
 from carrel.settings.about import About
-from carrel.settings.remembering import ConsolidationSettings, DreamingSettings, PrivacySettings
+from carrel.settings.remembering import (
+    ConsolidationSettings,
+    DreamingSettings,
+    PrivacySettings,
+    RetentionSettings,
+)
 
 Key = tuple[str, ...]
 """A setting's place: `("budgets", "total")`, or `("agents", ID, "model")` since agents merge by their id."""
@@ -25,7 +30,10 @@ Given = dict[Key, object]
 Table = type[Struct]
 
 LARGEST = 2**53 - 1  # the largest whole number that every JSON reader keeps exact
-LAYOUT = r"^[a-z][a-z0-9_-]*$"
+EXTENSION = r"^[a-z][a-z0-9_-]*$"
+LAYOUT_FILE = "layout.yaml"
+"""How the name of a workspace's own layout ends: by that it is known for what no agent may write."""
+LAYOUT = r"^([a-z][a-z0-9_-]*|\./([A-Za-z0-9._-]+/)*[A-Za-z0-9._-]*layout\.yaml)$"
 AGENT_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 
 
@@ -71,6 +79,14 @@ class ModelSettings(Struct, frozen=True, kw_only=True):
     key_variable: Annotated[
         str | None, About("The variable that holds its key; else the provider's own.", sensitive=True)
     ] = None
+    tokenizer: Annotated[
+        str | None,
+        About(
+            "What counts its tokens, an extension or a vocabulary; else what is known of the model.",
+            pattern=EXTENSION,
+            sensitive=True,
+        ),
+    ] = None
     background: Annotated[
         str | None, About("The model for what nobody waits for, as summaries; else the same.", sensitive=True)
     ] = None
@@ -106,8 +122,13 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     """How search finds what was written and said."""
 
     embedder: Annotated[
-        Literal["auto", "static", "openai", "ollama", "none"],
-        About("What makes vectors; `auto` is `static` where that is installed, else `none`.", sensitive=True),
+        str,
+        About(
+            "What makes vectors: `static`, `openai`, `ollama`, `none` or an extension; "
+            "`auto` is `static` where that is installed, else `none`.",
+            pattern=EXTENSION,
+            sensitive=True,
+        ),
     ] = "auto"
     embedder_model: Annotated[str | None, About("The model of a server that embeds.", sensitive=True)] = None
     embedder_url: Annotated[str | None, About("The server that embeds.", sensitive=True)] = None
@@ -200,7 +221,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     """All settings, complete: what no source gave has its default."""
 
     layout: Annotated[
-        str | None, About("Its name; else detected.", environment="CARREL_LAYOUT", pattern=LAYOUT)
+        str | None,
+        About(
+            "Its name, or a file of the workspace as `./my-layout.yaml`; else detected.",
+            environment="CARREL_LAYOUT",
+            pattern=LAYOUT,
+        ),
     ] = None
     time_zone: Annotated[
         str,
@@ -222,6 +248,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     privacy: PrivacySettings = PrivacySettings()
     dreaming: DreamingSettings = DreamingSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
+    retention: RetentionSettings = RetentionSettings()
     agents: Annotated[tuple[AgentSettings, ...], About("The agents.")] = ()
 
 

@@ -30,11 +30,14 @@ class About(Struct, frozen=True):
     """Used even without trust, since counting tokens calls nobody."""
 
 
+_MEND = "`carrel config schema` describes every setting."
+
+
 class BadSetting(UsageError):
     """A setting that cannot be used: `key` names it, `line` is 0 where no line is known."""
 
     code = "bad_setting"
 
     def __init__(self, key: str, problem: str, *, source: str = "", line: int = 0, hint: str = "") -> None:
-        super().__init__(f"{plainyaml.at_line(source, line)}{key} {problem}", hint=hint)
+        super().__init__(f"{plainyaml.at_line(source, line)}{key} {problem}", hint=hint or _MEND)
         self.key, self.problem, self.source, self.line = key, problem, source, line

@@ -89,3 +89,18 @@ class ConsolidationSettings(Struct, frozen=True, kw_only=True):
     archive_days: Annotated[
         int, About("Days after which a journal that is consolidated goes to the archive.", least=1)
     ] = 90
+
+
+class RetentionSettings(Struct, frozen=True, kw_only=True):
+    """How long sessions and journals are kept: once a day `carrel sweep` moves what is older to the trash."""
+
+    session_days: Annotated[
+        int | None,
+        About(
+            "Days after which a session goes that nobody went on with; else never.", least=1, sensitive=True
+        ),
+    ] = None
+    journal_days: Annotated[
+        int | None,
+        About("Days after which the journal of a day goes; else never.", least=1, sensitive=True),
+    ] = None

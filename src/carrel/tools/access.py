@@ -13,7 +13,7 @@ from carrel.files.paths import BadPath, clean, fold, is_own
 from carrel.settings import AgentSettings
 from carrel.tools.page import MOST_CHARACTERS
 from carrel.workspace.layout import Layout
-from carrel.workspace.scope import SETTINGS
+from carrel.workspace.scope import sets_up
 
 TRANSCRIPTS = ("agents", "transcripts", "logs")
 """Folders of transcripts, where no layout says otherwise."""
@@ -105,9 +105,9 @@ class Access(Struct, frozen=True, kw_only=True):
         """Return what of the things that are not for tools a path is, or is inside of."""
         if is_own(path):
             return "own"
-        names = [fold(name) for name in path.split("/")]
-        if names[-1] in SETTINGS:
+        if sets_up(path):
             return "settings"
+        names = [fold(name) for name in path.split("/")]
         folders = ([fold(name) for name in folder.split("/")] for folder in self.transcripts)
         return "transcript" if any(names[: len(folder)] == folder for folder in folders) else None
 

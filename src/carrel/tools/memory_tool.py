@@ -229,7 +229,12 @@ class MemoryFolder(Struct, frozen=True, kw_only=True):
 
     def _entry(self, place: str) -> Entry | None:
         above = place.rpartition("/")[0]
-        return next((each for each in self.writer.access.reach.list(above) if each.path == place), None)
+        found = next((each for each in self.writer.access.reach.list(above) if each.path == place), None)
+        return found if found is None or place == self._root or self._is_there(found) else None
+
+    def _is_there(self, entry: Entry) -> bool:
+        """Tell whether something is there; a folder is as long as a file is in it, whatever a disk keeps."""
+        return next(self._files(entry), None) is not None
 
     def _file(self, path: str) -> tuple[str, Content, str]:
         """Return a file that may be changed, and its text."""
@@ -330,15 +335,17 @@ class MemoryFolder(Struct, frozen=True, kw_only=True):
         if place == self._root and (notebook := self._entry(f"{self.writer.layout.home}{_NOTEBOOK}")):
             found[_NOTEBOOK] = notebook
         for name, entry in sorted(found.items()):
-            if name.startswith(".") or entry.kind not in ("file", "directory"):
+            if not self._is_shown(entry):
                 continue
             yield name, entry
             if entry.kind == "directory":
                 inner = sorted(self.writer.access.reach.list(entry.path), key=lambda each: each.path)
-                for each in inner:
-                    own = each.path.rpartition("/")[2]
-                    if not own.startswith(".") and each.kind in ("file", "directory"):
-                        yield f"{name}/{own}", each
+                for each in filter(self._is_shown, inner):
+                    yield f"{name}/{each.path.rpartition('/')[2]}", each
+
+    def _is_shown(self, entry: Entry) -> bool:
+        is_hidden = entry.path.rpartition("/")[2].startswith(".")
+        return not is_hidden and entry.kind in ("file", "directory") and self._is_there(entry)
 
     def _author(self, action: str) -> Author:
         agent = self.writer.agent

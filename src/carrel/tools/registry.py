@@ -19,7 +19,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 Schema = dict[str, Any]
 
-_AT = re.compile(r" - at `\$\.([A-Za-z_0-9]+)")
+_AT = re.compile(r" - at `\$\.([A-Za-z_0-9]+)(?:\[([0-9]+)\]`)?")
 _NAMED = re.compile(r"^Object (missing required|contains unknown) field `(.*)`", re.DOTALL)
 _MISMATCH = ("Expected `", "Invalid enum value")
 _WRONG_LENGTH = "Expected `str` "
@@ -135,8 +135,10 @@ class Tool(Struct, frozen=True, kw_only=True):
             return f"`{field[1]}` must be text {error[len(_WRONG_LENGTH) : field.start()]}"
         if not error.startswith(_MISMATCH):
             return f"`{field[1]}`: {error[: field.start()]}"
-        expected = _in_words(schema_of(self.parameters)["properties"][field[1]])
-        return f"`{field[1]}` must be {expected}, not {_shown(given[field[1]])}"
+        name, about, value = field[1], schema_of(self.parameters)["properties"][field[1]], given[field[1]]
+        if field[2]:
+            name, about, value = f"{name}[{field[2]}]", about.get("items", {}), value[int(field[2])]
+        return f"`{name}` must be {_in_words(about)}, not {_shown(value)}"
 
     def _hint(self) -> str:
         schema = schema_of(self.parameters)

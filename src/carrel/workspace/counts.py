@@ -12,6 +12,9 @@ from carrel.records.cachefile import CacheFile, Statement
 from carrel.tokens import Tokenizer
 
 _KEEP_ROWS = 50_000
+_KEEP_HERE = 5_000
+"""How many counts are in memory at most, about 1 MB: a server that runs for months counts ever new texts."""
+
 _MIGRATIONS = (
     """
     CREATE TABLE workspace_files (
@@ -57,20 +60,18 @@ class TokenCounts:
             return 0
         key = _digest(text)
         known = self._counts.get(key)
-        if known is None:
-            known = self._stored_count(key)
+        if known is not None:
+            return known
+        known = self._stored_count(key)
         if known is None:
             known = self._new_counts[key] = len(self.tokenizer.encode(text))
-        self._counts[key] = known
-        return known
+        return self._keep(key, known)
 
     def count_once(self, text: str) -> int:
         """Return the tokens of a text that is made for one call: to look it up would take as long."""
         key = _digest(text)
         known = self._counts.get(key)
-        if known is None:
-            known = self._counts[key] = len(self.tokenizer.encode(text))
-        return known
+        return self._keep(key, len(self.tokenizer.encode(text))) if known is None else known
 
     def place(self, text: str, rule: str) -> Place | None:
         """Return where this text was cut by this rule before."""
@@ -84,6 +85,8 @@ class TokenCounts:
     def keep_place(self, text: str, rule: str, place: Place) -> None:
         """Remember where this text was cut by this rule."""
         key = (_digest(text), f"{self.tokenizer.name} {rule}")
+        if len(self._cuts) >= _KEEP_HERE:
+            self._cuts = {}
         self._cuts[key] = self._new_cuts[key] = place
 
     def flush(self) -> None:
@@ -98,6 +101,13 @@ class TokenCounts:
         """Write what is new and let go of the file."""
         self.flush()
         self._cache.close()
+
+    def _keep(self, key: bytes, count: int) -> int:
+        """Keep a count; where there are too many, all others go: that is rare, and needs no order of use."""
+        if len(self._counts) >= _KEEP_HERE:
+            self._counts = {}
+        self._counts[key] = count
+        return count
 
     def _stored_count(self, key: bytes) -> int | None:
         sql = "SELECT token_count FROM workspace_files WHERE sha256 = ? AND tokenizer = ?"

@@ -100,6 +100,7 @@ class Reading:
         self._documents = documents
         self._began_ns = time.time_ns()
         self.seen: dict[str, Stamp | None] = {}
+        self.read: dict[str, Document | None] = {}
         self.problems: dict[str, Reason] = {}
 
     def is_settled(self) -> bool:
@@ -107,12 +108,14 @@ class Reading:
         return all(is_settled(stamp, self._began_ns) for stamp in self.seen.values())
 
     def documents(self, paths: Sequence[str]) -> list[Document | None]:
-        """Return the documents at these paths, none where there is no file."""
-        return self._documents.load(paths, self.seen)
+        """Return the documents at these paths, none where there is no file; each is looked at once."""
+        if missing := [path for path in paths if path not in self.read]:
+            self.read.update(zip(missing, self._documents.load(missing, self.seen), strict=True))
+        return [self.read[path] for path in paths]
 
     def document(self, path: str) -> Document | None:
         """Return the document at this path."""
-        return self._documents.load([path], self.seen)[0]
+        return self.documents([path])[0]
 
     def list(self, folder: str) -> tuple[Entry, ...]:
         """Return what a folder holds, sorted; one that cannot be listed holds nothing and is a problem."""

@@ -1,9 +1,10 @@
 """Layouts: what a kind of workspace holds, in which order, within which limits, and how it is rendered.
 
 A layout is data. Each YAML file in `layouts/` describes one system's workspace; one engine reads them all.
+Who wrote a description may be a stranger: what it names stays inside the workspace.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from string import Formatter
@@ -13,6 +14,7 @@ from msgspec import Struct, ValidationError, convert
 
 from carrel import plainyaml
 from carrel.errors import UsageError
+from carrel.files.paths import BadPath, clean, is_own
 
 LAYOUTS = ("carrel", "astra", "agentscope", "nexo", "squad", "openclaw")
 """The layouts that ship with Carrel, the default first."""
@@ -26,6 +28,11 @@ Unit = Literal["tokens", "characters", "chars/4"]
 Overflow = Literal["exclude", "truncate", "rest"]
 Keep = Literal["head", "tail", "both"]
 
+_NEEDS = {"knowledge": ("folder", "entry"), "journal": ("folder",), "skills": ("folder",)}
+_SHOWN = 60
+_MOST_PARTS = 200
+_MOST_PATHS = 1_000
+_MOST_DAYS = 3_660
 _NONE: frozenset[str] = frozenset()
 _IN_MARKER = frozenset(("path", "name", "kept", "left", "whole", "limit"))
 _IN_TAGS = frozenset(("path", "name", "stem", "date", "title", "tag"))
@@ -40,8 +47,8 @@ class UnknownLayout(UsageError):
 
     code = "unknown_layout"
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no layout {name!r}.", hint=f"Choose one of: {', '.join(LAYOUTS)}.")
+    def __init__(self, name: str, known: Sequence[str] = LAYOUTS) -> None:
+        super().__init__(f"There is no layout {name!r}.", hint=f"Choose one of: {', '.join(known)}.")
 
 
 class BadLayout(UsageError):
@@ -49,9 +56,10 @@ class BadLayout(UsageError):
 
     code = "bad_layout"
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, *, source: str = "") -> None:
         super().__init__(
-            f"The layout is not valid: {problem}.", hint="docs/reference/layouts.md lists every key."
+            f"The layout{f' {source}' if source else ''} is not valid: {problem}.",
+            hint="docs/reference/layouts.md lists every key.",
         )
 
 
@@ -185,16 +193,16 @@ def load_layout(name: str) -> Layout:
     return parse_layout(source.read_text("utf-8"))
 
 
-def parse_layout(text: str) -> Layout:
+def parse_layout(text: str, *, source: str = "") -> Layout:
     """Read a description; an unknown key, a wrong type or a missing one is an error that names its place."""
     try:
-        layout = convert(plainyaml.load(text), Layout)
+        layout = convert(plainyaml.load(text, source=source), Layout)
     except ValidationError as error:
-        raise BadLayout(str(error)) from None
+        raise BadLayout(str(error), source=source) from None
     if not layout.marker.strip():
-        raise BadLayout("a cut must be visible: `marker` is empty")
-    for problem in _problems(layout):
-        raise BadLayout(problem)
+        raise BadLayout("a cut must be visible: `marker` is empty", source=source)
+    for problem in (*_problems(layout), *_strays(layout), *_excesses(layout)):
+        raise BadLayout(problem, source=source)
     return layout
 
 
@@ -204,15 +212,65 @@ def _problems(layout: Layout) -> Iterator[str]:
     for name in ("log", "window"):
         path: str = getattr(layout.sessions, name)
         yield from _unfilled(f"$.sessions.{name}", path, _IN_SESSION_FILE)
-        if path and ("{session}" not in path.rpartition("/")[2] or "/" not in path):
+        folder, slash, last = path.rpartition("/")
+        if path and (not slash or "{session}" in folder or last.count("{session}") != 1):
             yield f"a session's file is in a folder, and has {{session}} in its name - at `$.sessions.{name}`"
     yield from _unfilled("$.sessions.catalog", layout.sessions.catalog, frozenset(("agent",)))
     for i, message in enumerate(layout.messages):
         if not message.parts and not message.history:
             yield f"a message has either parts or the history - at `$.messages[{i}]`"
         for j, part in enumerate(message.parts):
+            for name in _NEEDS.get(part.kind, ()):
+                if not getattr(part, name):
+                    yield f"a part of this kind has a `{name}` - at `$.messages[{i}].parts[{j}]`"
             for name, text, known in _texts(part):
                 yield from _unfilled(f"$.messages[{i}].parts[{j}].{name}", text, known)
+
+
+def _strays(layout: Layout) -> Iterator[str]:
+    """Yield which paths lead out of the workspace, or to what Carrel and git keep for themselves.
+
+    A path has one spelling: by another one, what is private would not be recognised.
+    """
+    for path in (*layout.private, *layout.shared_shows):
+        if "*" in path.removesuffix("/**") or "?" in path or path.endswith("/"):
+            yield f"{path[:_SHOWN]!r} is neither a file nor a folder, as `folder/**`"
+    if layout.home and not layout.home.endswith("/"):
+        yield f"a slash is at the end of `home`: {layout.home[:_SHOWN]!r}"
+    folders = (*filter(None, (layout.home,)), *layout.requires)
+    for path in (*folders, *_paths(layout)):
+        try:
+            cleaned = clean(path)
+        except BadPath as error:
+            yield error.message.rstrip(".")
+            continue
+        if is_own(cleaned):
+            yield f"{path[:_SHOWN]!r} is in a folder of Carrel's or git's own"
+        if (path.removesuffix("/") if path in folders else path) != cleaned:
+            yield f"{path[:_SHOWN]!r} is written {cleaned[:_SHOWN]!r}"
+
+
+def _paths(layout: Layout) -> Iterator[str]:
+    """Yield the paths that a layout names, those apart that may have a slash at their end."""
+    kept = layout.sessions
+    yield from filter(None, (layout.journal, kept.log, kept.window, kept.catalog, kept.events))
+    yield from (*layout.private, *layout.shared_shows)
+    for part in (part for message in layout.messages for part in message.parts):
+        yield from filter(None, (part.folder, part.entry, part.identity.file if part.identity else ""))
+        yield from (*part.files, *part.elsewhere, *part.without, *part.first, *part.priorities, *part.pinned)
+
+
+def _excesses(layout: Layout) -> Iterator[str]:
+    """Yield what would cost more than any prompt is worth."""
+    parts = [part for message in layout.messages for part in message.parts]
+    if len(layout.messages) + len(parts) > _MOST_PARTS:
+        yield f"there are more than {_MOST_PARTS} messages and parts"
+    if len(layout.requires) + sum(1 for _ in _paths(layout)) > _MOST_PATHS:
+        yield f"there are more than {_MOST_PATHS:,} paths and patterns"
+    if any(not 0 <= part.days <= _MOST_DAYS for part in parts):
+        yield f"`days` are not between 0 and {_MOST_DAYS:,}"
+    if min(layout.limits.file or 0, layout.limits.total or 0) < 0:
+        yield "a limit is below zero"
 
 
 def _texts(part: Part) -> Iterator[tuple[str, str, frozenset[str]]]:

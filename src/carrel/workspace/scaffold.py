@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from carrel.files import FileStore, Stale
-from carrel.workspace.layout import load_layout
+from carrel.workspace.layout import LAYOUTS, Layout, load_layout
 from carrel.workspace.manifest import Manifest
 
 Missing = Iterable[tuple[str, bytes]]
@@ -21,13 +21,27 @@ class Scaffolded(Struct, frozen=True, kw_only=True):
     kept: tuple[str, ...]
 
 
-def scaffold(files: FileStore, layout: str, extra: Missing = ()) -> Scaffolded:
-    """Write the files of a new workspace; one that exists is never overwritten."""
-    load_layout(layout)
-    source = Path(__file__).with_name("scaffolds") / layout
+def scaffold(files: FileStore, layout: Layout, extra: Missing = ()) -> Scaffolded:
+    """Write the files of a new workspace; one that exists is never overwritten.
+
+    A layout from outside has no samples: of what it requires, beginnings are made.
+    """
+    found = _samples(layout.name) if layout.name in LAYOUTS else _beginnings(layout)
+    return _add(files, layout.name, [*extra, *found])
+
+
+def _samples(name: str) -> Missing:
+    source = Path(__file__).with_name("scaffolds") / name
     items = sorted(item for item in source.rglob("*") if item.is_file())
-    found = [(item.relative_to(source).as_posix(), item.read_bytes()) for item in items]
-    return _add(files, layout, [*extra, *found])
+    return [(item.relative_to(source).as_posix(), item.read_bytes()) for item in items]
+
+
+def _beginnings(layout: Layout) -> Missing:
+    wanted = sorted(path for path in layout.requires if "{" not in path)
+    return [
+        (f"{path}.gitkeep", b"") if path.endswith("/") else (path, f"# {Path(path).stem}\n".encode())
+        for path in wanted
+    ]
 
 
 def restore_squad(files: FileStore, manifest: Manifest) -> Scaffolded:

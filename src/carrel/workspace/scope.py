@@ -7,6 +7,7 @@ from functools import cache
 from carrel.errors import Refused, UsageError
 from carrel.files.paths import fold, is_own
 from carrel.markdown.frontmatter import parse
+from carrel.settings import LAYOUT_FILE
 from carrel.workspace.document import Document, Reading
 from carrel.workspace.ignore import IGNORE_FILE
 from carrel.workspace.layout import Layout
@@ -17,7 +18,7 @@ FRONT_MATTER_BYTES = 4 * 65_536
 
 
 SETTINGS = frozenset(("carrel.yaml", MANIFEST_FILE, IGNORE_FILE))
-"""Files that decide what an agent is, may do and is told."""
+"""Files that decide what an agent is, may do and is told; so do descriptions of layouts."""
 
 
 class Scope(StrEnum):
@@ -72,7 +73,7 @@ class Privacy:
 
     def covers(self, path: str, target: str, identity: str, links: int) -> bool:
         """Tell whether shared scope must not see this file."""
-        if is_own(path) or is_own(target) or _sets_up(path) or _sets_up(target):
+        if is_own(path) or is_own(target) or sets_up(path) or sets_up(target):
             return True
         if self._shows and not _matches(_folded(path), self._shows):
             return True
@@ -111,8 +112,10 @@ def _folded(name: str) -> str:
     return "/".join(fold(part) for part in name.split("/"))
 
 
-def _sets_up(path: str) -> bool:
-    return fold(path.rpartition("/")[2]) in SETTINGS
+def sets_up(path: str) -> bool:
+    """Tell whether a file, by its name, decides what an agent is, may do and is told, or could be made to."""
+    name = fold(path.rpartition("/")[2])
+    return name in SETTINGS or name.endswith(LAYOUT_FILE)
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:

@@ -23,6 +23,8 @@ ELSEWHERE = {
     "backup create": "is looked into below",
     "backup restore": "names files of this machine",
     "backup verify": "names files of this machine",
+    "bench": "measures a copy on this machine",
+    "completion": "prints a script",
     "database migrate": "the operator's",
     "database workspaces": "names a tenant, and is the operator's",
     "demo": "has a workspace of its own",
@@ -39,7 +41,7 @@ ELSEWHERE = {
 }
 """Commands that are not asked here, and why."""
 
-SHARED = ("C", "json", "lower", "scope", "agent")
+SHARED = ("C", "json", "lower", "scope", "agent", "quiet", "verbose", "log")
 NUMERIC = ("integer", "integer range")
 
 

@@ -101,7 +101,7 @@ PROBES: Mapping[str, Probe] = {
     "facts": asks("GET", "/facts"),
     "facts_of_workspace": layout,
     "frozen": asks("POST", "/context:prepare", {"session": "OTHER-talk"}),
-    "index_chunks": SEARCH,
+    "index_chunks": WRITES,
     "index_due": asks("GET", "/index"),
     "index_graph_32": WRITES,
     "index_places": SEARCH,

@@ -12,15 +12,19 @@ from hypothesis import strategies as st
 from carrel.app import Workspace
 from carrel.backing import restore
 from carrel.exporting import export
+from carrel.workspace.ignore import ignore_rules
 
 NAMES = st.text(st.characters(exclude_characters="/\x00"), min_size=1, max_size=12).filter(
     lambda name: name not in (".", "..") and not name.startswith(".") and len(os.fsencode(name)) < 100
 )
 """What a person may call a file, and some that only a program would."""
 
+KEPT_OUT = ignore_rules(None)
+"""What looks like a credential is in no export."""
+
 PATHS = st.builds(
     lambda folder, name: f"{folder}{name}", st.sampled_from(("", "knowledge/", "memory/")), NAMES
-)
+).filter(lambda path: not KEPT_OUT(path))
 BYTES = st.binary(max_size=200) | st.text(max_size=100).map(
     lambda text: text.encode("utf-8", "surrogatepass")
 )

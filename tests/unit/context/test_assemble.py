@@ -174,6 +174,15 @@ def test_the_window_and_the_method_are_the_models(desk):
     assert [(warning.code, warning.severity) for warning in told.warnings] == [("over_window", "error")]
 
 
+def test_a_line_too_long_to_be_counted_whole_is_told_of_and_makes_the_use_an_estimate(desk):
+    word = "x" * 100_000
+    report = desk({"AGENTS.md": word, "SOUL.md": "Kind."}).assemble(query="Hello.").report
+    assert [(found.code, found.path) for found in report.warnings] == [("tokens_estimated", "AGENTS.md")]
+    assert not report.tokens.exact
+    asked = desk({"SOUL.md": "Kind."}).assemble(query=word).report
+    assert (asked.tokens.exact, asked.warnings) == (False, ())
+
+
 def test_the_settings_model_counts_where_the_agent_has_none(desk):
     settings = replace(Settings(), model=ModelSettings(name="gemini-2.5", context_window=77))
     report = desk({}).set(model=settings.model).assemble().report

@@ -359,18 +359,23 @@ held = []
 try:
     while True: held.append(os.open("/dev/null", os.O_RDONLY))
 except OSError: pass
-outcomes = set()
+outcomes, nameless = set(), set()
 for spare in range(6):
     for call in (lambda: files.read("d/a.md"), lambda: files.list("d"),
-                 lambda: files.write("d/b.md", b"", expect=None), lambda: files.append("d/a.md", b"y")):
+                 lambda: files.write("d/b.md", b"", expect=None), lambda: files.append("d/a.md", b"y"),
+                 lambda: files.list()):
         try: call()
-        except Exception as error: outcomes.add(type(error).__name__)
+        except Exception as error:
+            outcomes.add(type(error).__name__)
+            if " :" in str(error): nameless.add(str(error))
     os.close(held.pop())
 print(sorted(outcomes - {"Stale"}))
+print(sorted(nameless))
 for fd in held: os.close(fd)
 attempt(lambda: files.read("d/b.md").data)
 """,
     )
-    first, last = said.splitlines()
+    first, nameless, last = said.splitlines()
     assert set(eval(first)) <= {"Unreadable", "DiskFailed"}
+    assert nameless == "[]"
     assert last == "b''"

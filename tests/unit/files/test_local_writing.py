@@ -190,3 +190,27 @@ def killed(root: Path, point: str, code: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
     assert done.returncode == -9, done.stderr
+
+
+def test_nothing_stays_open_after_any_verb_that_is_done_or_refused(tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path)
+    own = Path("/proc/self/fd") if Path("/proc/self/fd").exists() else Path("/dev/fd")
+
+    def everything() -> None:
+        digest = files.write("d/a.md", b"one", expect=None)
+        with pytest.raises(Stale):
+            files.write("d/a.md", b"two", expect=None)
+        digest = files.write("d/a.md", b"two", expect=digest)
+        files.append("d/b.md", b"x\n")
+        files.read("d/a.md")
+        files.part("d/a.md", 0, 1)
+        files.list("d")
+        files.stamps(["d/a.md", "d/none.md"])
+        for name in ("d/a.md", "d/b.md"):
+            files.remove(name, expect=files.read(name).digest)
+
+    everything()
+    before = len(list(own.iterdir()))
+    for _ in range(5):
+        everything()
+    assert len(list(own.iterdir())) == before

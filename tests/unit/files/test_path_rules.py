@@ -83,3 +83,16 @@ def test_an_id_that_could_name_something_else_is_not(text: str) -> None:
         valid_id(text)
     assert caught.value.code == "bad_id"
     assert len(caught.value.message) < 300
+
+
+def test_a_path_of_exactly_the_longest_length_is_taken_and_one_byte_more_is_not():
+    longest = "/".join(["x" * 255] * 16)
+    assert len(longest) == 4095
+    assert clean(f"{longest[:-3]}/éx") == f"{longest[:-3]}/éx"  # 4,096 bytes, and fewer characters
+    with pytest.raises(BadPath):
+        clean(f"{longest[:-3]}/éxy")
+
+
+@pytest.mark.parametrize("name", ["notes~", "a~b", "a-b", "a_b.md", "x.~1~"])
+def test_a_new_name_that_every_system_can_hold_is_taken(name):
+    assert clean_new(f"knowledge/{name}") == f"knowledge/{name}"

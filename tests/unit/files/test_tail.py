@@ -1,5 +1,6 @@
 """The kept end of a log: quick as it is, it writes to nothing but what the path leads to now."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from carrel.errors import CarrelError
 from carrel.files.local import LocalFiles
+from carrel.testing import FaultyDisk
 
 LOG = "a/b/log.jsonl"
 
@@ -109,3 +111,15 @@ def test_only_a_few_logs_are_kept_open(tmp_path: Path) -> None:
 def count_open(below: Path) -> int:
     """How many files of this process below a directory are open; others may be let go of meanwhile."""
     return sum(each.resolve().is_relative_to(below) for each in Path("/dev/fd").iterdir())
+
+
+def test_an_append_that_fails_at_the_opening_leaves_nothing_open_while_its_error_is_kept(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "log").write_bytes(b"one\n")
+    disk = FaultyDisk(fail_at=2, error=errno.EMFILE)
+    before = len(list(Path("/dev/fd").iterdir()))
+    with pytest.raises(CarrelError) as kept:
+        LocalFiles(tmp_path, disk=disk).append("log", b"two\n")
+    assert (disk.calls, kept.value.code) == (["lock", "open"], "disk_failed")
+    assert len(list(Path("/dev/fd").iterdir())) == before

@@ -72,3 +72,12 @@ def test_what_is_the_owners_alone_is_not_asked_for_with_others_ears(place: Place
     assert place.refused("GET", "/jobs?scope=shared") == (403, "hidden_by_scope")
     assert place.ask("GET", "/jobs").status_code == 200
     assert place.ask("GET", "/tree?scope=shared").status_code == 200
+
+
+def test_a_key_does_what_its_right_says_and_no_more(place: Place) -> None:
+    reader, writer = place.key("read", "main"), place.key("write", "main")
+    note = {"text": "A walk."}
+    assert place.ask("GET", "/tree", key=reader).status_code == 200
+    assert place.refused("POST", "/journal", note, key=reader)[0] == 403
+    assert place.ask("POST", "/journal", note, key=writer).status_code == 200
+    assert place.refused("GET", "/keys", key=writer)[0] == 403

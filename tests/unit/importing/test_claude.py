@@ -10,56 +10,6 @@ from carrel.app import Workspace
 from carrel.importing import bring_in
 from carrel.workspace.scope import HiddenByScope
 
-LINES = [
-    {"type": "summary", "summary": "Tea"},
-    {"type": "user", "sessionId": "1f0e", "uuid": "u1", "timestamp": "2026-04-20T10:00:00Z", "message": {"role": "user", "content": "Which oolong is the darkest?"}},
-    {"type": "assistant", "sessionId": "1f0e", "uuid": "u2", "timestamp": "2026-04-20T10:00:05Z", "message": {"id": "x", "role": "assistant", "content": [{"type": "text", "text": "Dahongpao."}, {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "tea.md"}}]}},
-    {"type": "user", "uuid": "u3", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "black"}]}},
-]  # fmt: skip
-
-
-@pytest.fixture
-def desk(tmp_path):
-    environ = {"CARREL_HOME": str(tmp_path / "home"), "CARREL_NOW": "2026-04-24T12:00:00Z"}
-    Workspace.init(tmp_path / "desk", environ=environ)
-    with Workspace.open(tmp_path / "desk", environ=environ) as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(tmp_path):
-    root = tmp_path / "shop"
-    write(
-        root,
-        "CLAUDE.md",
-        "# Shop\n\nWe sell tea. See @docs/style.md and @~/mine.md.\n\n## Commands\n\n- `pnpm test`\n\n```\n# no heading, @no/import.md\n```\n",
-    )
-    write(root, "docs/style.md", "Prefer short names. And @../../outside.md\n")
-    write(root, "CLAUDE.local.md", "My sandbox is at port 9000.\n")
-    write(root, ".claude/rules/api.md", '---\npaths:\n  - "src/**"\n---\nValidate all input.\n')
-    write(root, ".claude/rules/unit-tests.md", "Write them first.\n")
-    write(root, ".claude/skills/brew/SKILL.md", "---\nname: brew\ndescription: Brew tea\n---\nBoil.\n")
-    write(root, ".claude/agents/taster.md", "---\nname: taster\ndescription: Tastes\n---\nSip.\n")
-    write(root, "src/main.py", "print('not memory')\n")
-    write(root, "data.jsonl", '{"type":"user","message":{"role":"user","content":"not a talk"}}\n')
-    return root  # fmt: skip
-
-
-@pytest.fixture
-def own_folder(tmp_path):
-    """What Claude Code keeps of one project in its own folder."""
-    root = tmp_path / ".claude/projects/-home-me-shop"
-    write(
-        root,
-        "memory/MEMORY.md",
-        "# Index\n\n- [Role](role.md) — sells tea\n- The database is called kettle.\n  It is small.\n\n"
-        "- the database is called kettle. It is small\n\n"
-        "## Debugging\n\nPort 9000 must be free.\n\n```sh\nkill 9000\n```\n",
-    )
-    write(root, "memory/role.md", "---\nname: role\ntype: user\n---\nLuis sells oolong.\n")
-    write(root, "1f0e.jsonl", "".join(json.dumps(line) + "\n" for line in LINES))
-    return root
-
 
 def test_instructions_wait_section_by_section_with_their_lines(desk, project):
     done = bring_in(desk, project)
@@ -112,6 +62,14 @@ def test_instructions_deeper_in_a_project_are_knowledge(desk, project):
         desk.read(rows["api/CLAUDE.local.md"], scope="shared")
     assert not any("node_modules" in source or ".git" in source for source in rows)
     assert {row.action for row in bring_in(desk, project).rows} <= {"same", "skipped"}
+
+
+def test_instructions_that_are_a_link_to_elsewhere_are_told(desk, project, tmp_path):
+    write(tmp_path, "dotfiles/me.md", "the canary sings")
+    (project / "CLAUDE.local.md").unlink(missing_ok=True)
+    (project / "CLAUDE.local.md").symlink_to(tmp_path / "dotfiles/me.md")
+    (row,) = (each for each in bring_in(desk, project).rows if each.source == "CLAUDE.local.md")
+    assert (row.action, row.reason) == ("skipped", "it is a link that leads outside, or nowhere")
 
 
 def test_notes_become_facts_with_their_file_and_line(desk, own_folder):

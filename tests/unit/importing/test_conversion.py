@@ -3,11 +3,14 @@
 from itertools import product
 
 import pytest
+from tests.stubs import extensions as stub
 from tests.unit.importing.desks import AGENT, PLACES, PRIVATE, WORDS, furnish, rows_of, write
 
 from carrel.app import Workspace
+from carrel.backing import create
 from carrel.importing import bring_in
-from carrel.workspace.layout import LAYOUTS
+from carrel.workspace.layout import LAYOUTS, UnknownLayout
+from carrel.workspace.scope import HiddenByScope
 
 PAIRS = list(product(LAYOUTS, LAYOUTS))
 
@@ -180,3 +183,66 @@ def test_two_files_for_one_place_wait_once(tmp_path, environ):
         assert len(desk.memory.review.waiting()) == 1
         assert {row.action for row in bring_in(desk, source).rows} == {"same"}
         assert len(desk.memory.review.waiting()) == 1
+
+
+DESK = """name: desk
+marker: "[cut {name}]"
+journal: days
+sessions: {log: "logs/{session}.jsonl"}
+private: [ABOUT-ME.md]
+messages: [{parts: [{kind: documents, files: ["*.md"]}]}]
+"""
+
+
+@pytest.fixture
+def of_outside(tmp_path):
+    """A workspace whose layout is a file of its own."""
+    root = tmp_path / "old"
+    write(root, "carrel.yaml", "layout: ./desk-layout.yaml\n")
+    write(root, "desk-layout.yaml", DESK)
+    write(root, "ABOUT-ME.md", "Luis, in Bogota.\n")
+    write(root, "days/2026-04-20.md", "- It rained.\n")
+    return root
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["a directory", "an export"])
+def test_a_layout_from_outside_says_what_is_what_in_its_workspace(tmp_path, environ, of_outside, packed):
+    source = of_outside
+    if packed:
+        source = tmp_path / "old.zip"
+        create(of_outside, source, environ=environ)
+    with opened(furnish(tmp_path / "new", "carrel", pieces=()), environ) as desk:
+        done = bring_in(desk, source, mine=True)
+        assert done.kind == "desk"
+        assert "It rained" in text(desk, "memory/2026-04-20.md")
+        assert desk.read("ABOUT-ME.md")
+        with pytest.raises(HiddenByScope):
+            desk.read("ABOUT-ME.md", scope="shared")
+
+
+def test_a_layout_that_is_not_here_is_missed_and_another_can_be_said(tmp_path, environ, of_outside):
+    write(of_outside, "carrel.yaml", "layout: far-desk\n")
+    with opened(furnish(tmp_path / "new", "carrel", pieces=()), environ) as desk:
+        with pytest.raises(UnknownLayout, match="far-desk"):
+            bring_in(desk, of_outside, mine=True)
+        assert bring_in(desk, of_outside, kind="carrel", mine=True).kind == "carrel"
+
+
+def test_a_source_cannot_say_whose_code_reads_it(tmp_path, environ, of_outside, monkeypatch):
+    site = stub.make(
+        tmp_path / "site", "carrel-far", "[carrel.importers]\nfar = far_reader:read\n", far_reader="1 / 0"
+    )
+    stub.install(monkeypatch, site)
+    write(of_outside, "carrel.yaml", "layout: far\n")
+    create(of_outside, tmp_path / "old.zip", environ=environ)
+    with opened(furnish(tmp_path / "new", "carrel", pieces=()), environ) as desk:
+        for source in (of_outside, tmp_path / "old.zip"):
+            with pytest.raises(UnknownLayout):
+                bring_in(desk, source)
+
+
+def test_an_agent_may_stand_twice_in_the_path_of_its_sessions(tmp_path, environ, of_outside):
+    log = "logs/{agent}/{agent}-{session}.jsonl"
+    write(of_outside, "desk-layout.yaml", DESK.replace("logs/{session}.jsonl", log))
+    with opened(furnish(tmp_path / "new", "carrel", pieces=()), environ) as desk:
+        assert bring_in(desk, of_outside, mine=True).kind == "desk"

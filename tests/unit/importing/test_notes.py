@@ -1,12 +1,13 @@
 """Notes of people: basic-memory becomes the graph, a vault becomes knowledge and days of the journal."""
 
+import json
 import os
+import time
 from datetime import date
 
 import pytest
 from tests.unit.importing.desks import rows_of, write
 
-from carrel.app import Workspace
 from carrel.importing import bring_in
 from carrel.importing.notes import graphed
 from carrel.memory.graph import build, walk
@@ -34,14 +35,6 @@ modified: 2026-03-02
 - not_a_relation [[X]]
 ```
 """
-
-
-@pytest.fixture
-def desk(tmp_path):
-    environ = {"CARREL_HOME": str(tmp_path / "home"), "CARREL_NOW": "2026-04-24T12:00:00Z"}
-    Workspace.init(tmp_path / "desk", environ=environ)
-    with Workspace.open(tmp_path / "desk", environ=environ) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -139,6 +132,35 @@ def test_daily_notes_are_known_by_the_vaults_own_settings(desk, vault):
     rows = rows_of(bring_in(desk, vault, mine=True))
     assert rows["Days/2026/24.04.2026.md"] == ("new", "memory/2026-04-24.md")
     assert rows["2026-04-23.md"] == ("new", "knowledge/2026-04-23.md")
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ("dddd, MMMM Do YYYY", "Friday, April 24th 2026"),
+        ("YYYY/MM-MMMM/DD", "2026/04-April/24"),
+        ("[Journal] D MMM YYYY", "Journal 24 Apr 2026"),
+        ("YYYYMMDD", "20260424"),
+        ("gggg-[W]ww/M-D-YYYY", "2026-W17/4-24-2026"),
+    ],
+)
+def test_days_are_known_in_whatever_form_a_vault_names_them(desk, vault, form, name):
+    write(vault, ".obsidian/daily-notes.json", json.dumps({"folder": "Days", "format": form}))
+    write(vault, f"Days/{name}.md", "slept\n")
+    write(vault, "Days/no day.md", "slept\n")
+    rows = rows_of(bring_in(desk, vault, mine=True))
+    assert rows[f"Days/{name}.md"] == ("new", "memory/2026-04-24.md")
+    assert rows["Days/no day.md"] == ("new", "knowledge/Days/no day.md")
+
+
+@pytest.mark.parametrize("form", ["w" * 100, "D" * 100, "dddd" * 25, "[" * 100, "MMMM" * 25, "(((", "\\"])
+def test_no_form_of_a_strangers_vault_takes_long(desk, vault, form):
+    write(vault, ".obsidian/daily-notes.json", json.dumps({"format": form}))
+    write(vault, f"{'1' * 200}.md", "x")
+    write(vault, f"{'a' * 200}.md", "x")
+    began = time.monotonic()
+    bring_in(desk, vault, dry_run=True)
+    assert time.monotonic() - began < 5
 
 
 def test_names_that_differ_by_case_or_cannot_be_everywhere_are_all_kept(desk, vault):

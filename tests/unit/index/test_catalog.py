@@ -1,6 +1,8 @@
 """The catalog of chunks: what is kept comes back, and what is due stays due until it is settled."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.stubs.indexed import Shelf
 
@@ -186,3 +188,51 @@ def test_texts_that_are_too_large_to_keep_are_read_again(catalog):
     again = next(texts.within(Filter()))
     assert again is not first
     assert again == first
+
+
+def test_what_was_read_is_read_again_once_others_have_changed_it(tmp_path):
+    one, other = Catalog(tmp_path / "catalog.db"), Catalog(tmp_path / "catalog.db")
+    place, own = keep(one)
+    assert (one.chunks([own])[own].seq, *one.places()) == (1, CHUNK.path)
+    before = one.stands([own])
+    other.move(other.lines(place)[0], 7, CHUNK)
+    keep(other, replace(CHUNK, path="b.md"))
+    one.state()
+    assert one.chunks([own])[own].seq == 7
+    assert one.stands([own]) != before
+    assert set(one.places()) == {CHUNK.path, "b.md"}
+    other.drop_place(other.places()[CHUNK.path])
+    one.state()
+    assert (one.chunks([own]), one.stands([own]), [*one.places()]) == ({}, {}, ["b.md"])
+    one.close()
+    other.close()
+
+
+def test_what_was_undone_is_not_remembered(catalog):
+    place, own = keep(catalog)
+    known = catalog.places()
+
+    def fail():
+        with catalog.transaction():
+            catalog.keep_stamp(known[CHUNK.path], "another")
+            catalog.move(catalog.lines(place)[0], 7, CHUNK)
+            assert catalog.chunks([own])[own].seq == 7
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert catalog.places() == known
+    assert catalog.chunks([own])[own].seq == 1
+
+
+@given(st.lists(st.integers(1, 12), max_size=40))
+def test_some_chunks_are_those_that_were_asked_for_and_are_there(asked):
+    catalog = Catalog(None)
+    place = catalog.keep_place(Place(path="a.md", tier="document"), b"digest")
+    there = {catalog.add(place, seq, CHUNK, bytes([seq])): seq for seq in range(1, 9)}
+    for _ in range(2):
+        assert {own: each.seq for own, each in catalog.chunks(asked).items()} == {
+            own: there[own] for own in asked if own in there
+        }
+        assert set(catalog.stands(asked)) == {own for own in asked if own in there}
+    catalog.close()

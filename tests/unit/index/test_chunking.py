@@ -175,3 +175,12 @@ def test_a_file_of_nothing_but_headings_has_few_chunks_and_loses_no_line():
     assert [line for chunk in chunks for line in chunk.text.split("\n")] == lines
     few = chunk_document(place("plain.md"), "\n".join(f"{line}\n\nA word.\n" for line in lines[:1_000]))
     assert [chunk.headings for chunk in few] == [(f"Heading {number}",) for number in range(1_000)]
+
+
+def test_a_journal_of_nothing_but_bullets_has_few_chunks_and_loses_no_line():
+    lines = [f"- word {number}" for number in range(20_000)]
+    chunks = chunk_document(place("memory/2026-04-01.md", "journal"), "\n".join(lines))
+    assert len(chunks) < 1_000
+    assert [line for chunk in chunks for line in chunk.text.split("\n")] == lines
+    few = chunk_document(place("memory/2026-04-01.md", "journal"), "\n".join(lines[:1_000]))
+    assert texts(few) == lines[:1_000]

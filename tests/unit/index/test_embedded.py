@@ -421,3 +421,27 @@ def test_others_are_not_told_by_scores_who_spoke_in_private(tmp_path):
         asked = [Query(text=f"{name} zebra", within=Filter(shared=True)) for name in ("Xaver", "Xavez")]
         scores = [[hit.score for hit in index.search(each).hits] for each in asked]
     assert scores[0] == scores[1]
+
+
+def test_an_index_that_has_lived_answers_like_a_new_one_once_it_is_made_anew(tmp_path):
+    """The words of what was replaced count for a while, so that two machines may differ until then."""
+    shelf = Shelf(SHELF)
+    with (
+        closing(EmbeddedIndex(tmp_path / "lived", embedder=Meanings())) as lived,
+        closing(EmbeddedIndex(tmp_path / "new", embedder=Meanings())) as new,
+    ):
+        for number in range(4):
+            shelf.say("s1", f"The pear of row {number} is as ripe as the apple{' of them all' * number}.")
+            shelf.documents["notes/3.md"] = f"# Note 3\n\nNo apple is left{', nor a pear' * number}."
+            lived.sync(shelf)
+        lived.rebuild(shelf)
+        shelf.documents = dict(reversed(shelf.documents.items()))
+        new.sync(shelf)
+        for text in ("apple", "ripe pear of row 2", "who is left of them all?"):
+            for mode in ("lexical", "hybrid"):
+                one, other = (
+                    [(hit.chunk.path, hit.chunk.line, hit.score) for hit in index.search(asked).hits]
+                    for asked in (Query(text=text, mode=mode, limit=30),)
+                    for index in (lived, new)
+                )
+                assert one == other, (text, mode)

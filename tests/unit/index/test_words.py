@@ -169,6 +169,16 @@ def test_a_rarer_word_tells_more(words):
     assert weigh("opera") < weigh("tea")
 
 
+def test_a_word_of_chunks_that_are_gone_tells_as_much_as_if_they_had_never_been(words, tmp_path):
+    near = stored("the tea", "the opera", "the tide", "the tea", tier="document")
+    write(words, near)
+    words.write((), [2, 3, 4])
+    fresh = Words(tmp_path / "fresh")
+    write(fresh, near[:1])
+    for word in ("the", "tea", "opera", "nobody"):
+        assert words.weigh(Plan())(word) == fresh.weigh(Plan())(word) > 0, word
+
+
 def test_the_vector_of_a_chunk_knows_its_heading_and_no_speaker():
     assert vector_text(chunk("text", headings=("Top", "Own"), speaker="Ana")) == "Own\ntext"
 
@@ -189,3 +199,17 @@ def test_who_is_named_is_known_whatever_the_case_and_accents():
     assert ana == code_of("ana")
     scored = rescore(Candidates([1, 2], [1.0, 1.2], [1 << 32, 2 << 32], [ana, 7]), {ana})
     assert scored == [(1, 1 + SPEAKER), (2, 1.2)]
+
+
+def test_words_that_are_opened_anew_now_and_then_are_written_and_read_as_before(tmp_path, monkeypatch):
+    monkeypatch.setattr("carrel.index.embedded.words._MOST_LOADS", 3)
+    writer, reader = Words(tmp_path / "words"), Words(tmp_path / "words")
+    opened = set()
+    for number in range(8):
+        write(writer, stored(f"walrus{number} sleeps"), drop=[1])
+        reader.reload()
+        opened.add(reader._index)
+        for words in (writer, reader):
+            assert found(words, f"walrus{number} sleeping") == [1]
+            assert (found(words, f"walrus{number - 1}"), words.count) == ([], 1)
+    assert len(opened) == 4  # else what tantivy keeps of each state would stay

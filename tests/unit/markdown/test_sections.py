@@ -464,3 +464,26 @@ def test_a_new_section_below_one_of_two_equal_ones_is_refused_with_both_named():
     with pytest.raises(AmbiguousSection) as caught:
         append(NOTEBOOK, "Notes/Deep", "- x")
     assert len(caught.value.addresses) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# A\r\n\r\n- a\r\n", "# A\r\n\r\n- a\r\n- b\r\n"),
+        ("# A\n\n- a\n", "# A\n\n- a\n- b\n"),
+        ("- z\r\n# A\n\n- a\n", "- z\r\n# A\n\n- a\n- b\n"),
+        ("- z\n# A\r\n\r\n- a", "- z\n# A\r\n\r\n- a\r\n- b\r\n"),
+    ],
+    ids=repr,
+)
+def test_what_is_added_ends_its_lines_as_those_before_it_do(text, expected):
+    assert append(text, "A", "- b") == expected
+
+
+def test_a_list_of_sections_too_long_to_show_says_how_many_more_there_are_and_never_none():
+    with pytest.raises(SectionNotFound) as caught:
+        read("".join(f"# S{number}\n" for number in range(10)), "Missing")
+    assert "more" not in f"{caught.value.message} {caught.value.hint}"
+    with pytest.raises(SectionNotFound) as caught:
+        read("".join(f"# S{number}\n" for number in range(11)), "Missing")
+    assert "and 1 more" in f"{caught.value.message} {caught.value.hint}"

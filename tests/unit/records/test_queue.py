@@ -1,5 +1,6 @@
 """Any order of puts, takes and ends, beside a model of the queue that is nothing but a list."""
 
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -139,3 +140,28 @@ def test_the_queue_in_postgres_is_as_its_model(shared_postgres: Postgres) -> Non
         machine, settings=settings(max_examples=20, stateful_step_count=30, deadline=None)
     )
     assert next(numbers) > 1
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_what_a_clock_that_was_years_ahead_has_put_off_is_done_when_it_is_right_again(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    """A worker that died then, and one that wanted to try again soon, would keep others waiting for years."""
+    now, ahead = datetime(2026, 4, 24, tzinfo=UTC), datetime(2036, 4, 24, tzinfo=UTC)
+    with closing(records_of(kind, request)) as records:
+        for key in "ab":
+            records.queue.put("work", {}, key=key)
+            job = records.queue.take(["work"], now=ahead, lease=MINUTE, worker="ann")
+            assert job
+            if key == "b":
+                records.queue.fail(job, "Busy.", retry_at=ahead + MINUTE)
+        taken = [records.queue.take(["work"], now=now, lease=MINUTE, worker="bob") for _ in "abc"]
+        assert [job and job.key for job in taken] == ["a", "b", None]
+        records.queue.put("later", {}, key="c", not_before=now + timedelta(days=1))
+        assert records.queue.take(["later"], now=now, lease=MINUTE, worker="bob") is None
+
+
+def records_of(kind: str, request: pytest.FixtureRequest) -> Records:
+    if kind == "sqlite":
+        return SqliteRecords()
+    return PostgresRecords(request.getfixturevalue("shared_postgres").tenant("clock"), "desk")

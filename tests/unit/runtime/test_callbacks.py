@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.errors import Unavailable, UsageError
+from carrel.files.disk import DiskFull
 from carrel.runtime.callbacks import (
     BadCallback,
     Callbacks,
@@ -86,6 +87,20 @@ def test_a_failure_before_a_compaction_stops_it_and_the_callbacks_after_it():
     assert "secret" not in caught.value.message
     assert isinstance(caught.value.__cause__, ValueError)
     assert ran == []
+
+
+def test_a_failure_of_ours_before_a_compaction_is_told_with_its_cause_and_what_helps():
+    def fill(event):
+        raise DiskFull("memory/2026-04-24.md")
+
+    callbacks = Callbacks()
+    callbacks.on("before_compaction", fill)
+    with pytest.raises(CompactionStopped) as caught:
+        callbacks.before_compaction(COMPACTION)
+    cause = DiskFull("memory/2026-04-24.md")
+    assert f"failed: {cause.message.removesuffix('.')}; nothing was compacted." in caught.value.message
+    assert "memory/2026-04-24.md" in caught.value.message
+    assert caught.value.hint == f"{cause.hint} The session is whole."
 
 
 def test_a_program_that_is_told_to_exit_exits():

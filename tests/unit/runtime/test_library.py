@@ -12,6 +12,7 @@ from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.local import LocalFiles
 from carrel.index import Place, Text
 from carrel.runtime.library import Library
+from carrel.runtime.logs import Logs
 from carrel.runtime.view import look
 from carrel.runtime.walked import Walked
 from carrel.sessions.intake import keep_secrets
@@ -38,6 +39,7 @@ class Room:
         self.files = LocalFiles(root)
         self.lengths = {}
         self.walked = None
+        self.logs = Logs()
         self.rules = "rules"
         self.names = {agent: agent for agent in agents}
         self.sessions = [
@@ -74,6 +76,7 @@ class Room:
             lengths=self.lengths,
             rules=self.rules,
             walked=self.walked,
+            logs=self.logs,
         )
 
     def places(self, only=None):
@@ -499,7 +502,7 @@ def test_folders_are_listed_again_only_where_something_changed(room):
         listed.clear()
         places = list(room.library.places(None, known))
         known.update((place.path, place.stamp) for place in places)
-        return {place.path for place in places if place.tier}, {*listed} - {"agents/kate/sessions"}
+        return {place.path for place in places if place.tier}, {*listed}
 
     assert told()[0] == {"AGENTS.md", "memory/2026-04-20.md", "notes/a.md", LOG}
     assert told() == ({LOG}, {"", "agents", "agents/kate", "memory", "notes"})
@@ -508,6 +511,44 @@ def test_folders_are_listed_again_only_where_something_changed(room):
     (room.root / "notes/b.md").write_text("Another.")
     assert told()[0] == {"notes/a.md", "notes/b.md", LOG}
     assert told()[0] == {"notes/a.md", "notes/b.md", LOG}  # it may change again without its times showing it
+    room.say("s2", user("Hi."))
+    assert told()[0] == {"notes/a.md", "notes/b.md", LOG, LOG.replace("s1", "s2")}
+    (resting,) = room.logs.resting.values()
+    assert LOG in resting
+    (room.root / LOG).unlink()
+    assert LOG not in told()[0]
+    (room.root / LOG.replace("s1", "s2")).unlink()
+    told()
+    assert not resting  # of what is gone nothing is kept
+
+
+def test_of_a_log_that_grew_a_moment_ago_every_turn_is_told(room):
+    room.say("s1", user("Hi."))
+    told = []
+    for number in range(3):
+        room.say("s1", user(f"And {number}."))
+        told.append((room.places()[LOG].turns, room.places([LOG])[LOG].turns))
+    assert told == [(2, 2), (3, 3), (4, 4)]
+
+
+def test_a_log_that_was_replaced_a_moment_ago_is_measured_anew(room):
+    room.say("s1", user("Hi."), user("Ho."))
+    before = room.places()[LOG]
+    lines = (room.root / LOG).read_bytes().splitlines(keepends=True)
+    (room.root / LOG).write_bytes(b"".join(lines[:-1]))
+    after = room.places()[LOG]
+    assert (before.turns, after.turns) == (2, 1)
+    assert before.begin != after.begin
+
+
+def test_who_speaks_by_another_name_is_told_anew(room, settled):
+    room.say("s1", user("Hi."))
+    again(room)
+    known = {path: place.stamp for path, place in room.all_places().items()}
+    assert not any(is_told(place) for place in room.library.places(None, known))
+    assert not any(is_told(place) for place in room.library.places(None, known))
+    room.names = {"kate": "Katharina"}
+    assert [place.path for place in room.library.places(None, known) if is_told(place)] == [LOG]
 
 
 def test_a_folder_of_sessions_is_not_told_as_files_by_another_name(room):

@@ -254,6 +254,14 @@ def test_lines_are_found_in_every_layout_as_it_is_really_rendered(layout):
     )
 
 
+def test_what_it_answered_earlier_is_not_quoted_when_it_is_recalled():
+    answered = f"Ada: {OWN}. From what I was given:  - “user: The launch is on 12 May.” — s.jsonl:1"
+    said = f"user: When is the launch? {answered} user: The launch is in Lima."
+    prompt = f'<recall>\n<hit path="s2.jsonl" line="1">{said}</hit>\n</recall>'
+    messages = (Message("system", prompt), Message("user", "Where is the launch?"))
+    assert quotes(answer(Request(messages=messages))) == ["“user: The launch is in Lima.” — s2.jsonl:1"]
+
+
 @pytest.mark.parametrize(
     ("prompt", "question", "quote"),
     [

@@ -1,6 +1,7 @@
 """Passwords behind short flags, in files of logins, in other languages, and keys within keys."""
 
 from base64 import b64encode
+from unicodedata import combining, normalize
 
 import pytest
 
@@ -64,6 +65,16 @@ def test_other_flags_and_variables_stay(text):
 )
 def test_a_password_is_named_in_many_languages(text):
     assert redact(text).text == text.replace("hunter2x", PASSWORD)
+
+
+@pytest.mark.parametrize("name", ["La contraseña es", "lösenord:", "hasło:"])
+def test_a_password_is_named_with_accents_apart_and_without_them(name):
+    apart = normalize("NFD", name)
+    bare = "".join(each for each in apart.replace("ł", "l") if not combining(each))
+    assert [redact(f"{each} hunter2x").text for each in (apart, bare)] == [
+        f"{apart} {PASSWORD}",
+        f"{bare} {PASSWORD}",
+    ]
 
 
 def test_the_key_of_a_value_may_be_in_another_language():

@@ -77,6 +77,18 @@ def test_a_new_log_is_a_header_and_the_entries_in_order() -> None:
     assert ids(log_of(files)) == ["m1", "m2"]
 
 
+def test_a_log_that_has_nothing_but_its_header_gets_no_second_one() -> None:
+    files = given([encode(HEADER)])
+    add(log_of(files), 1)
+    assert data_of(files) == b"".join(lines(1))
+
+
+def test_a_log_that_has_entries_and_no_header_gets_none() -> None:
+    files = given([encode(entry(1))])
+    add(log_of(files), 2)
+    assert data_of(files) == b"".join(lines(1, 2)[1:])
+
+
 def test_an_id_that_is_there_is_not_added_again() -> None:
     files = EphemeralFiles()
     log = log_of(files)

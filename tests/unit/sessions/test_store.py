@@ -889,3 +889,22 @@ def test_a_session_that_is_forgotten_can_begin_again(tmp_path: Path, files: Ephe
     assert ids(sessions) == ids(open_sessions(files)) == ["2"]
     sessions.close()
     assert data_of(files, f"{FOLDER}/s.jsonl") == data_of(files)
+
+
+def test_what_is_kept_of_many_sessions_is_bounded_and_their_windows_are_right(
+    files: EphemeralFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("carrel.sessions.store._KNOWN", 2)
+    own = EphemeralFiles()
+    sessions = open_sessions(files, own=own)
+    names = [f"s{n}" for n in range(5)]
+    for turn in range(2):
+        for name in names:
+            sessions.record(name, [user(f"{name} {turn}", f"{name}-{turn}")], scope=MAIN)
+            assert sessions.settle(name, in_passing=True) == ()
+    kept = [each for each in vars(sessions).values() if isinstance(each, dict) and set(each) & set(names)]
+    assert kept
+    assert all(len(each) <= 2 for each in kept if each is not vars(sessions)["_unsettled"])
+    for name in names:
+        window = sessions.places.window(name)
+        assert data_of(window.files, window.path) == data_of(files, sessions.places.log(name))

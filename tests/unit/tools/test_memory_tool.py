@@ -118,11 +118,19 @@ SCRIPT = [
     ("rename", {"old_path": "/memories/notes.md", "new_path": "/memories/moved/notes.md"}),
     ("rename", {"old_path": "/memories/deep", "new_path": "/memories/deeper"}),
     ("view", {"path": "/memories/moved/notes.md"}),
+    ("view", {"path": "/memories"}),
+    ("view", {"path": "/memories/deep"}),
     ("delete", {"path": "/memories"}),
     ("delete", {"path": "/memories/none.md"}),
     ("delete", {"path": "/memories/moved/notes.md"}),
     ("delete", {"path": "/memories/deeper"}),
     ("view", {"path": "/memories/deeper/y.txt"}),
+    ("view", {"path": "/memories/deeper"}),
+    ("delete", {"path": "/memories/deeper"}),
+    ("rename", {"old_path": "/memories/deeper", "new_path": "/memories/deep"}),
+    ("create", {"path": "/memories/new/z.txt", "file_text": "z"}),
+    ("rename", {"old_path": "/memories/new", "new_path": "/memories/deeper"}),
+    ("view", {"path": "/memories/deeper/z.txt"}),
 ]
 
 
@@ -198,6 +206,14 @@ def test_a_long_file_is_cut_and_says_so(desk):
     said = desk.call("view", "/memories/long.md")
     assert len(said) < 120_000
     assert "view_range shows the rest" in said
+
+
+def test_what_is_wrong_with_a_range_is_said_of_the_number_that_is(desk):
+    desk.put("memory/notes.md", "one\n")
+    told = desk.fails("view", "/memories/notes.md", view_range=[1, "end"]).message
+    assert told == "memory: `view_range[1]` must be a whole number, not 'end'."
+    told = desk.fails("view", "/memories/notes.md", view_range="all").message
+    assert told == "memory: `view_range` must be a list, not 'all'."
 
 
 # ---------------------------------------------------------------------------------------------------- the rules

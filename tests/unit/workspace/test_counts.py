@@ -44,6 +44,21 @@ def test_a_text_is_counted_once():
     assert counts.findings == ()
 
 
+def test_a_process_that_counts_ever_new_texts_does_not_grow_with_them(path):
+    words = Words()
+    counts = TokenCounts(words, path)
+    for number in range(20_001):
+        counts.count_once(f"new {number}")
+        counts.keep_place(f"new {number}", "rule", (0, 1, 1))
+    counts.flush()
+    assert counts.count("new 20000") == 2
+    assert counts.place("new 5", "rule") == (0, 1, 1)
+    assert words.encoded == 20_001
+    assert counts.count("new 5") == 2
+    assert words.encoded == 20_002
+    counts.close()
+
+
 def test_a_second_cache_over_the_same_file_tokenises_nothing(path):
     first = TokenCounts(Words(), path)
     texts = ["one", "one two", "🐙", "a\udcffb"]

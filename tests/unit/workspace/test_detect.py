@@ -4,7 +4,7 @@ import pytest
 
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.workspace.detect import DEFAULT_LAYOUT, detect_layout
-from carrel.workspace.layout import LAYOUTS
+from carrel.workspace.layout import LAYOUTS, load_layout
 from carrel.workspace.manifest import MANIFEST_FILE, new_manifest
 from carrel.workspace.scaffold import scaffold
 
@@ -62,7 +62,7 @@ def test_the_default_is_the_first_that_ships():
 def test_what_init_makes_is_recognised_or_is_the_default(layout):
     files = EphemeralFiles()
     manifest = (MANIFEST_FILE, new_manifest("desk", datetime(2026, 4, 24, 12, tzinfo=UTC), "1"))
-    scaffold(files, layout, [manifest] if layout == "squad" else [])
+    scaffold(files, load_layout(layout), [manifest] if layout == "squad" else [])
     settings = files.read("carrel.yaml")
     named = f"layout: {layout}" in settings.data.decode() if settings else False
     assert named or (detect_layout(files, PLACE) or DEFAULT_LAYOUT) == layout

@@ -3,7 +3,7 @@ import pytest
 from carrel.files import walk
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.workspace.document import Documents
-from carrel.workspace.layout import LAYOUTS, UnknownLayout
+from carrel.workspace.layout import LAYOUTS, load_layout, parse_layout
 from carrel.workspace.scaffold import scaffold
 
 
@@ -14,7 +14,7 @@ def paths(files: EphemeralFiles) -> list[str]:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_new_workspace_has_files_that_can_be_read(layout):
     files = EphemeralFiles()
-    made = scaffold(files, layout)
+    made = scaffold(files, load_layout(layout))
     assert made.layout == layout
     assert list(made.created) == paths(files)
     assert made.kept == ()
@@ -25,20 +25,23 @@ def test_a_new_workspace_has_files_that_can_be_read(layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_exists_is_kept_and_a_second_time_changes_nothing(layout):
     files = EphemeralFiles()
-    first = scaffold(files, layout)
+    first = scaffold(files, load_layout(layout))
     files = EphemeralFiles({first.created[0]: "mine"})
-    second = scaffold(files, layout)
+    second = scaffold(files, load_layout(layout))
     assert second.kept == first.created[:1]
     kept = files.read(first.created[0])
     assert kept is not None
     assert kept.data == b"mine"
-    third = scaffold(files, layout)
+    third = scaffold(files, load_layout(layout))
     assert third.created == ()
     assert third.kept == first.created
 
 
-def test_an_unknown_layout_makes_nothing():
-    files = EphemeralFiles()
-    with pytest.raises(UnknownLayout):
-        scaffold(files, "novel")
-    assert paths(files) == []
+def test_of_a_layout_from_outside_what_it_requires_is_begun():
+    described = parse_layout(
+        "name: desk\nmarker: cut\nrequires: [PERSONA.md, days/, 'agents/{agent}/']\nmessages: [{history: true}]\n"
+    )
+    files = EphemeralFiles({"PERSONA.md": "mine"})
+    made = scaffold(files, described, [("carrel.yaml", b"layout: desk\n")])
+    assert (made.layout, made.kept) == ("desk", ("PERSONA.md",))
+    assert paths(files) == ["PERSONA.md", "carrel.yaml", "days/.gitkeep"]

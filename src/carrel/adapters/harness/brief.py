@@ -14,6 +14,7 @@ from carrel.context.report import Report
 _ATTEMPTS = 6
 _CLOSER = 0.93  # of what would fit by rule of three: the next attempt has to fit
 _CHARACTERS = 3  # of a token, or more: the first attempt may be too large, and shows how much
+_BYTES = 4
 _LARGEST = 3
 _EMPTY = 0.6
 _NAMED = 6
@@ -77,12 +78,14 @@ def _measure(workspace: Workspace, harness: str) -> Callable[[str], float]:
 
     def size(text: str) -> float:
         said = json.encode(plainjson.unicode_only(answer(harness, "session-start", text))).decode()
-        share = len(said) / MOST_CHARACTERS[harness]
-        most = MOST_TOKENS.get(harness)
+        # Most harnesses are JavaScript, where an emoji has a length of two.
+        share = len(said.encode("utf-16-le")) / 2 / MOST_CHARACTERS[harness]
+        most, held = MOST_TOKENS.get(harness), len(said.encode())
         # Whatever a token is, it is no less than a byte.
-        if most is None or len(said.encode()) <= most:
+        if most is None or held <= most:
             return share
-        return max(share, workspace.counts.count(text) / most)
+        # Codex takes four bytes for a token; a model may take fewer.
+        return max(share, held / _BYTES / most, workspace.counts.count(text) / most)
 
     return size
 

@@ -10,26 +10,24 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from carrel import plainjson
-from carrel.adapters.harness import kept, recall
+from carrel.adapters.harness import recall
 from carrel.adapters.harness.brief import brief
-from carrel.adapters.harness.kept import Kept, Stamp
+from carrel.adapters.harness.keeping import Head, keep
+from carrel.adapters.harness.kept import Kept
 from carrel.adapters.harness.wire import Asked
 from carrel.app import Workspace
 from carrel.errors import CarrelError
 from carrel.files import READ_LIMIT, Content, Entry, Part
 from carrel.files import Stamp as FileStamp
-from carrel.files.disk import typed_failures
 from carrel.files.local import LocalFiles
 from carrel.home.local import LocalHome
 from carrel.markdown.frontmatter import parse
 from carrel.opening import open_workspace, pick_agent, time_zone
+from carrel.workspace.detect import DEFAULT_LAYOUT
 from carrel.workspace.ignore import find_rules
+from carrel.workspace.layout_places import USER_FOLDER, described_in
 from carrel.workspace.manifest import MANIFEST_FILE
 from carrel.workspace.tiers import MEMORY, standing_of
-
-BLOB = "index-hooks-"
-"""What the name of a kept answer begins with: whoever purges the index purges this too."""
 
 _MOST_FILES = 5_000
 _MOST_BYTES = 8 * 1024 * 1024
@@ -91,7 +89,7 @@ def gather(root: str, asked: Asked, *, environ: Mapping[str, str], key: list[str
         until = 0 if environ.get("CARREL_NOW") else _end_of_day(workspace)
         head = Head(key=key, until=until, cache=workspace.config.directories.cache / "hooks")
         with suppress(CarrelError, OSError):  # then the next hook takes the long way too
-            _keep(own.home, gathered.answer, head, paths=looked_at, began_ns=began_ns)
+            keep(own.home, gathered.answer, head, paths=looked_at, began_ns=began_ns)
     return gathered
 
 
@@ -103,47 +101,13 @@ def _gathered(workspace: Workspace, asked: Asked) -> Gathered:
     return Gathered(answer=Kept("", *recall.build(lines)), notes=notes)
 
 
-class Head(Struct, frozen=True, kw_only=True):
-    """What a kept answer is found by, until when it holds, and where its head is kept."""
-
-    key: list[str]
-    until: int
-    cache: Path
-
-
-def _keep(home: LocalHome, answer: Kept, head: Head, *, paths: Sequence[str], began_ns: int) -> None:
-    seen: dict[str, Stamp | None] = {path: kept.stamp_of(path) for path in dict.fromkeys(paths)}
-    if not kept.are_settled(list(seen.values()), began_ns):
-        return
-    name = kept.name_of(head.key)
-    text = answer.text.encode("utf-8", "surrogatepass")
-    blob = home.cached(f"{BLOB}{name}")
-    put(blob.parent, blob.name, text + answer.lines + answer.words)
-    seen[str(blob)] = kept.stamp_of(str(blob))
-    told = {
-        "key": head.key,
-        "until": head.until,
-        "blob": str(blob),
-        "sizes": [len(text), len(answer.lines), len(answer.words)],
-        "seen": seen,
-    }
-    put(head.cache, f"{name}.json", plainjson.dumps(told))
-
-
-def put(folder: Path, name: str, data: bytes) -> None:
-    """Put a file of ours into a folder for its owner's eyes only, over whatever stands there."""
-    with typed_failures(str(folder)):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    files = LocalFiles(folder)
-    before = files.read(name, limit=1 << 30)
-    files.write(name, data, expect=before.digest if before else None)
-
-
 def _outside(workspace: Workspace, root: str) -> Iterator[str]:
     """Yield what decides about an answer and is not read through the agent's own store."""
     directories = workspace.config.directories
     yield from (os.path.join(root, name) for name in ("", "carrel.yaml", MANIFEST_FILE))  # noqa: PTH118 - may be ""
     yield from (str(directories.config / "config.yaml"), str(directories.data / "trust.json"))
+    layout = workspace.config.settings.layout or DEFAULT_LAYOUT
+    yield from map(str, described_in(layout, Path(root), directories.config / USER_FOLDER))
     namespaces = directories.data / "namespaces"
     for folder, _, names in os.walk(namespaces):
         yield folder

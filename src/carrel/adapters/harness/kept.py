@@ -58,7 +58,7 @@ def stamp_of(path: str) -> Stamp | None:
 
 def find(cache: str, key: list[str]) -> Kept | None:
     """Return the answer that is kept for a key, if nothing that it was made from has changed."""
-    head = _head(f"{cache}/hooks/{name_of(key)}.json")
+    head = head_of(f"{cache}/hooks/{name_of(key)}.json")
     if head.get("key") != key or not _is_fresh(head):
         return None
     blob, sizes = head.get("blob"), head.get("sizes")
@@ -74,7 +74,8 @@ def are_settled(stamps: "list[Stamp | None]", began_ns: int) -> bool:
     return all(stamp is None or stamp[3] < began_ns - SETTLED_NS for stamp in stamps)
 
 
-def _head(path: str) -> dict[str, object]:
+def head_of(path: str) -> dict[str, object]:
+    """Return the JSON object that a file of ours holds, an empty one where it holds none."""
     try:
         found = json.loads(_bytes(path))
     except (ValueError, RecursionError):

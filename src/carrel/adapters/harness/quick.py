@@ -44,9 +44,16 @@ def root_of(asked: Asked, payload: Payload, here: str) -> str:
 
     Unlike for a person's command a folder without settings is none: hooks run in every project.
     """
+    if "://" in asked.directory:  # an address, whose parts the engine knows
+        return asked.directory
     if asked.directory:
         return os.path.abspath(asked.directory)  # noqa: PTH100 - as above
-    start = folder = os.path.abspath(folder_of(payload) or here)  # noqa: PTH100 - as above
+    return around(folder_of(payload) or here)
+
+
+def around(start: str) -> str:
+    """Return the workspace around a folder, "" where there is none."""
+    start = folder = os.path.abspath(start)  # noqa: PTH100 - as above
     while not os.path.isfile(os.path.join(folder, _SETTINGS)):  # noqa: PTH113, PTH118 - as above
         above = os.path.dirname(folder)  # noqa: PTH120 - as above
         if above == folder:

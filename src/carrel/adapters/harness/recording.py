@@ -8,12 +8,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel import plainjson
-from carrel.adapters.harness import recall
-from carrel.adapters.harness.gathering import put
+from carrel.adapters.harness import cursors, recall
+from carrel.adapters.harness.cursors import Cursor
+from carrel.adapters.harness.keeping import put
 from carrel.adapters.harness.kept import Kept
 from carrel.adapters.harness.transcripts import Spoken, lines_of, messages_of
 from carrel.adapters.harness.wire import (
@@ -43,14 +44,6 @@ _AT_ONCE = 16 * 1024 * 1024
 _BATCH = 200
 
 
-class Cursor(Struct, frozen=True, kw_only=True):
-    """How far a transcript was read; without it all is read again, and nothing recorded twice."""
-
-    path: str
-    inode: int
-    offset: int
-
-
 class Recorded(Struct, frozen=True, kw_only=True):
     """How many messages are new in a session, and what a person should know of it."""
 
@@ -61,39 +54,40 @@ class Recorded(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def record(workspace: Workspace, asked: Asked, payload: Payload) -> Recorded:
+def record(workspace: Workspace, asked: Asked, payload: Payload, root: str) -> Recorded:
     """Write down what a harness's session has said since the last time; before a compaction, flush it too."""
     name = session_of(payload)
     if not name:
         raise BadHook("the payload names no session")
     session = behind(asked.harness, name)
-    transcript = transcript_of(asked.harness, payload)
-    if transcript:
-        recorded = _from_transcript(workspace, asked, session, transcript)
-    else:
-        spoken = list(_told(asked, payload, session))
-        recorded = _write(workspace, asked, session, spoken)
+    if transcript_of(asked.harness, payload):
+        return _from_transcript(workspace, asked, session, cursors.key_of(asked, payload, root))
+    recorded = _write(workspace, asked, session, list(_told(asked, payload, session)))
     if asked.event == "pre-compact":
         _flush(workspace, session, parse_scope(asked.scope))
     return recorded
 
 
-def _from_transcript(workspace: Workspace, asked: Asked, session: str, path: str) -> Recorded:
+def _from_transcript(workspace: Workspace, asked: Asked, session: str, key: list[str]) -> Recorded:
     folder = workspace.config.directories.cache / "hooks"
-    name = f"read-{sha256(os.fsencode(path) + session.encode()).hexdigest()[:24]}.json"
-    with _opened(path) as fd:
+    with _opened(key[-1]) as fd:
         found = os.fstat(fd)
-        before = _cursor(folder / name)
-        is_same = before is not None and (before.path, before.inode) == (path, found.st_ino)
-        start = before.offset if before is not None and is_same and before.offset <= found.st_size else 0
-        data = os.pread(fd, _AT_ONCE, start)
-    whole = data.rfind(b"\n") + 1 or (len(data) if len(data) == _AT_ONCE else 0)
-    lines, bad = lines_of(data[:whole], start)
+        before = cursors.find(str(folder), key)
+        if before is None or not before.is_of(fd):
+            before = Cursor(found.st_ino)
+        data = os.pread(fd, _AT_ONCE, before.offset)
+        whole = data.rfind(b"\n") + 1 or (len(data) if len(data) == _AT_ONCE else 0)
+        mark = cursors.mark_at(fd, before.offset + whole)
+    lines, bad = lines_of(data[:whole], before.offset)
     recorded = _write(workspace, asked, session, messages_of(asked.harness, session, lines))
-    cursor = Cursor(path=path, inode=found.st_ino, offset=start + whole)
+    end, flushed = before.offset + whole, before.flushed
+    if asked.event == "pre-compact":
+        _flush(workspace, session, parse_scope(asked.scope))
+        flushed = end
     with suppress(CarrelError, OSError):  # then it is read again, and nothing recorded twice
-        put(folder, name, json.encode(cursor))
-    return replace(recorded, notes=tuple(_remarks(bad, found.st_size - start - len(data))))
+        kept = cursors.to_keep(key, Cursor(found.st_ino, end, mark, flushed))
+        put(folder, cursors.name_of(key), plainjson.dumps(kept))
+    return replace(recorded, notes=tuple(_remarks(bad, found.st_size - before.offset - len(data))))
 
 
 def _remarks(bad: int, left: int) -> Iterator[str]:
@@ -170,13 +164,6 @@ def _flush(workspace: Workspace, session: str, scope: Scope) -> None:
     messages = tuple(Message("user", "") for _ in seen)
     event = CompactionBegins(agent=workspace.agent.id, session=session, scope=scope, messages=messages)
     workspace.conversations.learning.flush()(event)
-
-
-def _cursor(path: Path) -> Cursor | None:
-    try:
-        return json.decode(path.read_bytes(), type=Cursor)
-    except (OSError, DecodeError, ValidationError):
-        return None
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 from msgspec import Struct
 
 from carrel.adapters.harness import splice
-from carrel.adapters.harness.wire import EVENTS, HARNESSES
+from carrel.adapters.harness.wire import EVENTS, HARNESSES, is_hook
 from carrel.errors import CarrelError, Refused, UsageError
 from carrel.files import Unreadable, show
 from carrel.files.disk import typed_failures
@@ -64,22 +64,26 @@ class HarnessSettings(Refused):
 
     code = "harness_settings"
 
-    def __init__(self, path: Path, problem: str) -> None:
+    def __init__(
+        self, path: Path, problem: str, *, hint: str = "Make it plain JSON without comments"
+    ) -> None:
         super().__init__(
             f"{show(str(path))} was left untouched: {problem}.",
-            hint="Make it plain JSON without comments, or add the hooks by hand: docs/guides/claude-code.md.",
+            hint=f"{hint}, or add the hooks by hand: docs/guides/claude-code.md.",
         )
 
 
 class Edit(Struct, frozen=True, kw_only=True):
     """A change of a harness's settings: the file before and after, none where there is none.
 
-    `backup` is where the old content is kept, once the change was made.
+    `backup` is where the old content is kept, once the change was made; what `is_kept` needs no copy, since
+    nothing stands in it but our hooks and what an earlier copy has.
     """
 
     path: Path
     before: str | None
     after: str | None
+    is_kept: bool = False
     backup: Path | None = None
 
     @property
@@ -131,7 +135,10 @@ def install(path: Path, harness: str, commands: Mapping[str, str]) -> Edit:
     if new == hooks:
         return Edit(path=path, before=before, after=before)
     after = text or ('{\n  "version": 1\n}\n' if harness == "cursor" else "{}\n")
-    return Edit(path=path, before=before, after=_like(before, splice.put(after, _HOOKS, new)))
+    own = remove(path, harness)
+    return Edit(
+        path=path, before=before, after=_like(before, splice.put(after, _HOOKS, new)), is_kept=own.is_kept
+    )
 
 
 def remove(path: Path, harness: str) -> Edit:
@@ -154,8 +161,9 @@ def remove(path: Path, harness: str) -> Edit:
     after = splice.put(text, _HOOKS, new) if new else splice.drop(text, _HOOKS)
     kept = _backups(path)
     if splice.parse(after) in ({}, {"version": 1}) and not kept:
-        return Edit(path=path, before=before, after=None)
-    return Edit(path=path, before=before, after=_as_it_was(after, kept) or _like(before, after))
+        return Edit(path=path, before=before, after=None, is_kept=True)
+    was = _as_it_was(after, kept)
+    return Edit(path=path, before=before, after=was or _like(before, after), is_kept=was is not None)
 
 
 def standing(path: Path, harness: str) -> Standing:
@@ -198,7 +206,7 @@ def write(edit: Edit) -> Edit:
         files.write(target.name, after, expect=digest or None)
         files.remove(original.target, expect=original.digest)
         return edit
-    backup = None if before is None else _backup_of(target, before)
+    backup = None if before is None or edit.is_kept else _backup_of(target, before)
     is_new = backup is not None and files.read(backup.name) is None
     if is_new and backup is not None and before is not None:
         files.write(backup.name, before, expect=None)
@@ -217,12 +225,9 @@ def is_command(command: str, harness: str) -> bool:
         words = shlex.split(command)
     except ValueError:
         return False
-    if _HOOKS[:-1] not in words[1:]:
-        return False
-    place = words.index(_HOOKS[:-1], 1)
-    is_carrel = Path(words[place - 1]).name == "carrel"
-    told = words[place + 1 :]
-    return is_carrel and bool(told) and told[0] in EVENTS and _follows(told, "--harness", harness)
+    after = (words[place + 1 :] for place, word in enumerate(words) if Path(word).name == "carrel")
+    told = next(filter(is_hook, after), ())
+    return any(event in told for event in EVENTS) and _follows(told, "--harness", harness)
 
 
 def _follows(words: Sequence[str], name: str, value: str) -> bool:
@@ -296,6 +301,10 @@ def _entries(path: Path, harness: str, hooks: Mapping[str, Any], event: str) -> 
 
 def _read(path: Path) -> tuple[str | None, str | None]:
     """Return what a settings file holds, and that without its byte order mark; none where there is none."""
+    for link in (path.parent, path):
+        if link.is_symlink() and not link.exists():
+            problem = f"{show(str(link))} is a link to {show(os.readlink(link))}, where nothing is"  # noqa: PTH115 - as it stands
+            raise HarnessSettings(path, problem, hint="Make what it leads to, or remove the link")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         if os.path.lexists(path.parent) and not path.parent.is_symlink():

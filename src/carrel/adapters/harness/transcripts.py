@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from msgspec import DecodeError, json
+from carrel import plainjson
 
 Line = tuple[int, Mapping[str, Any]]
 """A line of a transcript that is an object, and where it begins."""
@@ -28,8 +28,8 @@ def lines_of(data: bytes, start: int) -> tuple[list[Line], int]:
     bad, place = 0, start
     for raw in data.splitlines(keepends=True):
         try:
-            value: object = json.decode(raw) if raw.strip() else {}
-        except (DecodeError, RecursionError, UnicodeDecodeError):
+            value: object = plainjson.loads(raw) if raw.strip() else {}
+        except ValueError:
             value = None
         if isinstance(value, dict):
             found.append((place, cast("dict[str, Any]", value)))

@@ -5,8 +5,11 @@ A hook starts before every prompt of a person, so that nothing is imported here.
 
 EVENTS = ("session-start", "prompt", "pre-compact", "stop")
 HARNESSES = ("claude", "codex", "cursor")
-VALUED = ("-C", "--agent", "--scope", "--lower", "--harness")
+VALUED = ("-C", "--agent", "--scope", "--lower", "--log", "--harness")
 """Options that have a value behind them."""
+
+_MANNERS = ("--json", "-q", "--quiet", "-v", "--verbose")
+"""Options of every command that change nothing here: a hook says JSON, and why it has nothing to say."""
 
 MOST_CHARACTERS = {"claude": 9_900, "codex": 9_900, "cursor": 9_900}
 """What a harness takes of an answer, the whole JSON counted; one more, and it shows a few lines of it."""
@@ -60,12 +63,13 @@ def parse(words: list[str]) -> Asked:
             given[word] = next(rest, "")
         elif equals and name in VALUED:
             given[name] = value
-        elif word.startswith("-") and word != "--json":
+        elif word.startswith("-") and word not in _MANNERS:
             raise BadHook(f"{word[:60]} is no option of a hook")
         else:
-            named += [word] * (word != "--json")
-    if given.get("--lower"):
-        raise BadHook("a hook has no --lower")
+            named += [word] * (word not in _MANNERS)
+    for name in ("--lower", "--log"):
+        if name in given:
+            raise BadHook(f"a hook has no {name}")
     return _checked(named[1:], given)
 
 

@@ -61,7 +61,10 @@ class CarrelStore(BaseStore):
         """Answer what is asked from what was kept before, then keep what is new; of one key the last."""
         ops = list(ops)
         results = [None if isinstance(op, PutOp) else self._answer(op) for op in ops]
-        for op in {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}.values():
+        puts = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}.values()
+        for op in puts if len(puts) > 1 else ():  # of several none is kept where one cannot be
+            self._refuse(op)
+        for op in puts:
             self._put(op)
         return results
 
@@ -83,6 +86,12 @@ class CarrelStore(BaseStore):
         _, kept = self._read(path)
         return None if kept is None else Item(**_told(kept))
 
+    def _refuse(self, op: PutOp) -> None:
+        """Refuse what could not be kept, whatever is there."""
+        path = place_of(self._root, op.namespace, op.key)
+        if op.value is not None:
+            self._page(path, op, None)
+
     def _put(self, op: PutOp) -> None:
         """Keep an item, or remove it; who was faster is replaced, and the day of its making stays."""
         path = place_of(self._root, op.namespace, op.key)
@@ -98,11 +107,13 @@ class CarrelStore(BaseStore):
             self._workspace.memory.pen.put("workspace", path, data, self._author, expect=content)
 
     def _page(self, path: str, op: PutOp, before: Kept | None) -> bytes:
+        if not isinstance(op.value, dict):
+            raise BadItem("the value is no dict")
         now = self._workspace.config.clock.now()
         kept = Kept(
             namespace=tuple(op.namespace),
             key=op.key,
-            value=dict(op.value or {}),
+            value=op.value,
             created_at=before.created_at if before else now,
             updated_at=now,
         )

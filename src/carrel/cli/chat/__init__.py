@@ -9,7 +9,7 @@ from typing import Any, Literal, TextIO
 
 import click
 
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.chat.account import account_of
 from carrel.cli.chat.background import Background
 from carrel.cli.chat.commands import run_command
@@ -17,6 +17,7 @@ from carrel.cli.chat.input import PipedLines, PromptedLines, Typed, read_message
 from carrel.cli.chat.session import Place, look_back, name_of, new_session, opening, resuming
 from carrel.cli.chat.voice import JsonVoice, TextVoice, Voice
 from carrel.cli.options import Shared, shared_options
+from carrel.cli.rehearsal import writes
 from carrel.context.assemble import Assembly
 from carrel.context.compare import recollect
 from carrel.context.report import Report, Row
@@ -29,7 +30,12 @@ Outcome = Literal["done", "stopped", "left"]
 
 
 @click.command()
-@click.option("--session", metavar="ID", help="The conversation to go on with; else a new one.")
+@click.option(
+    "--session",
+    metavar="ID",
+    shell_complete=complete.sessions,
+    help="The conversation to go on with; else a new one.",
+)
 @click.option(
     "--model",
     "model_name",
@@ -46,6 +52,7 @@ Outcome = Literal["done", "stopped", "left"]
     help="Wait before each piece of an answer: for the demo, which kills it in the middle.",
 )
 @shared_options
+@writes
 def chat(
     shared: Shared, session: str | None, model_name: str | None, source: str, pace: float | None
 ) -> None:

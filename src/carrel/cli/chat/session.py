@@ -30,7 +30,7 @@ _LOOKED_AT = 40
 _LAST = 2
 _LONGEST_NAME = 40
 _LONGEST_LINE = 160
-_HONEST = {OFFLINE: "it only quotes what it reads"}
+_HONEST = {OFFLINE: "it only quotes"}
 
 
 class Place(Struct, frozen=True, kw_only=True):

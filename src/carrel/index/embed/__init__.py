@@ -7,7 +7,7 @@ Vectors are float32 rows of length one, so that a dot product is a cosine; a bla
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Weigh = Callable[[str], float]
 """How much a word of a query counts, by its rarity for instance; words come in lower case."""
 
-Kind = Literal["static", "openai", "ollama", "none"]
+KINDS = ("static", "openai", "ollama", "none")
+"""The embedders that are built in; any other name is an extension's."""
 
 
 class Embedder(Protocol):
@@ -49,9 +50,12 @@ class Embedder(Protocol):
 
 
 class EmbedderChoice(Struct, frozen=True, kw_only=True):
-    """What a user chose: `model` and `base_url` are for servers, `key_variable` names what holds the key."""
+    """What a user chose: `model` and `base_url` are for servers, `key_variable` names what holds the key.
 
-    kind: Kind = "static"
+    `kind` is one of `KINDS`, or the name of an extension, which is given the whole choice.
+    """
+
+    kind: str = "static"
     model: str = ""
     base_url: str = ""
     key_variable: str = ""
@@ -66,7 +70,7 @@ def open_embedder(
 ) -> Embedder | None:
     """Return the embedder of this choice, None where none is wanted; nothing is asked of a network yet.
 
-    What a server made is kept in `cache`; static vectors take less time to make than to keep.
+    What a server or an extension made is kept in `cache`; static vectors take less time to make than to keep.
     """
     if choice.kind == "none":
         return None
@@ -74,13 +78,28 @@ def open_embedder(
         from carrel.index.embed.static import StaticEmbedder  # noqa: PLC0415 - numpy and a vocabulary
 
         return StaticEmbedder()
-    from carrel.index.embed.cache import CachedEmbedder  # noqa: PLC0415 - for servers only
+    from carrel.index.embed.cache import CachedEmbedder  # noqa: PLC0415 - not for static ones
+    from carrel.index.embed.resting import RestingEmbedder  # noqa: PLC0415 - as above
+
+    embedder = RestingEmbedder(_of_server(choice, environ) or _of_extension(choice, environ))
+    return embedder if cache is None else CachedEmbedder(embedder, cache, inside=inside)
+
+
+def _of_server(choice: EmbedderChoice, environ: Mapping[str, str]) -> Embedder | None:
+    if choice.kind not in KINDS:
+        return None
     from carrel.index.embed.http import HttpEmbedder  # noqa: PLC0415 - for servers only
-    from carrel.index.embed.resting import RestingEmbedder  # noqa: PLC0415 - for servers only
     from carrel.index.embed.server import find_server  # noqa: PLC0415 - for servers only
 
-    embedder = RestingEmbedder(HttpEmbedder(find_server(choice, environ)))
-    return embedder if cache is None else CachedEmbedder(embedder, cache, inside=inside)
+    return HttpEmbedder(find_server(choice, environ))
+
+
+def _of_extension(choice: EmbedderChoice, environ: Mapping[str, str]) -> Embedder:
+    from carrel.extensions import find, open_extension  # noqa: PLC0415 - few have one
+    from carrel.index.embed.checked import CheckedEmbedder  # noqa: PLC0415 - as above
+
+    offer = find("embedders", choice.kind, known=KINDS)
+    return CheckedEmbedder(open_extension(offer, choice, environ), offer)
 
 
 def batches(texts: Sequence[str], *, most: int, characters: int) -> Iterator[Sequence[str]]:

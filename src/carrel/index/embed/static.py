@@ -54,7 +54,7 @@ class StaticEmbedder:
         """Return the normalised mean of each text's tokens."""
         made = np.zeros((len(texts), DIMENSIONS), np.float32)
         start = 0
-        cut = [text[:LONGEST] for text in texts]
+        cut = ["" if text.isspace() else text[:LONGEST] for text in texts]  # spaces have tokens too
         for batch in batches(cut, most=_AT_ONCE, characters=_CHARACTERS_AT_ONCE):
             self._add_up(batch, made[start : start + len(batch)])
             start += len(batch)

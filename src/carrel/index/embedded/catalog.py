@@ -6,18 +6,22 @@ between leaves the note, and the next one to open the index goes on from there.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.index import Unsearched
 from carrel.index.catalog import FORMAT, PARTS, SHOWN_PATHS, Due, Known, Line, Part, Passage, Span, Stored
-from carrel.index.cells import blob_of, clean, json_of, path_of, words_of
+from carrel.index.cells import blob_of, clean, json_of, path_of
 from carrel.index.chunk import Chunk
+from carrel.index.embedded.kept import Kept, Stand
 from carrel.index.embedded.schema import MIGRATIONS
+from carrel.index.embedded.values import known_of, marks, padded, stored_of
+from carrel.index.entry import code_of, stands_at
 from carrel.index.source import Lack, Place
 from carrel.records.database import Database, NewerFormat
 
@@ -32,7 +36,8 @@ _STANDS = (
     "JOIN places p ON p.id = c.place"
 )
 _VERSION = ("PRAGMA data_version", "SELECT total_changes()")
-_AT_ONCE = 500
+_KNOWN = "SELECT id, path, stamp, digest, turns, begin, lack FROM places"
+_AT_ONCE = 512
 
 
 class State(Struct, frozen=True):
@@ -48,20 +53,41 @@ class State(Struct, frozen=True):
 
 
 class Catalog:
-    """The chunks in a database; no path means in memory."""
+    """The chunks in a database; no path means in memory.
+
+    What was read is kept until it is written to here, or until `state` sees that others did.
+    """
 
     def __init__(self, path: Path | None, *, inside: Path | None = None) -> None:
         self._database = Database(path, MIGRATIONS, durable=False, inside=inside)
         self.was_damaged = self._database.was_damaged
+        self._kept = Kept()
+        self._state: State | None = None
         self._begin(path)
 
-    def transaction(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def transaction(self) -> Generator[None]:
         """Write all of what follows, or none of it."""
-        return self._database.transaction()
+        try:
+            with self._database.transaction():
+                yield
+        except BaseException:
+            self._let_go()
+            raise
 
     def state(self) -> State:
-        """Return how often the index changed, and what its parts are called."""
-        return State(*self._database.rows("SELECT generation, words, vectors, embedder FROM state")[0])
+        """Return how often the index changed, and what its parts are called, as others left it by now."""
+        if (seen := self._database.rows(_VERSION[0])[0][0]) != self._kept.seen:
+            self._let_go()
+            self._kept.seen = seen
+        if self._state is None:
+            rows = self._database.rows("SELECT generation, words, vectors, embedder FROM state")
+            self._state = State(*rows[0])
+        return self._state
+
+    def _let_go(self) -> None:
+        self._kept.let_go()
+        self._state = None
 
     def version(self) -> tuple[int, int]:
         """Return what is another one after every change here, whoever made it."""
@@ -70,11 +96,13 @@ class Catalog:
 
     def advance(self) -> None:
         """Tell others that something changed."""
+        self._state = None
         self._database.rows("UPDATE state SET generation = generation + 1")
 
     def clear(self) -> None:
         """Forget all there is, and have every part begun anew."""
         with self.transaction():
+            self._let_go()
             for table in ("places", "chunks"):
                 self._database.rows(f"DELETE FROM {table}")  # noqa: S608 - one of these
             self._database.rows("UPDATE state SET format = ?", (FORMAT,))
@@ -84,6 +112,7 @@ class Catalog:
     def forget(self) -> None:
         """Have every place read again and every part begun anew; until then what is there can be searched."""
         with self.transaction():
+            self._let_go()
             self._database.rows("UPDATE places SET stamp = '', digest = x'', turns = 0, begin = ''")
             for part in PARTS:
                 self.renew(part)
@@ -102,26 +131,14 @@ class Catalog:
 
     def places(self, only: Iterable[str] | None = None) -> dict[str, Known]:
         """Return what is known of all places, or of some, by path."""
-        sql = "SELECT id, path, stamp, digest, turns, begin, lack FROM places"
         if only is None:
-            rows = self._database.rows(sql)
-        else:
-            rows = [
-                row for path in only for row in self._database.rows(f"{sql} WHERE path = ?", (blob_of(path),))
-            ]
-        known = (
-            Known(
-                id=row[0],
-                path=path_of(row[1]),
-                stamp=row[2],
-                digest=row[3],
-                turns=row[4],
-                begin=row[5],
-                lack=row[6],
-            )
-            for row in rows
-        )
-        return {each.path: each for each in known}
+            if self._kept.places is None:
+                self._kept.places = known_of(self._database.rows(_KNOWN))
+            return dict(self._kept.places)
+        if self._kept.places is not None:
+            return {path: known for path in only if (known := self._kept.places.get(path))}
+        one = f"{_KNOWN} WHERE path = ?"
+        return known_of(row for path in only for row in self._database.rows(one, (blob_of(path),)))
 
     def keep_place(self, place: Place, digest: bytes, lack: Lack | None = None) -> int:
         """Keep what a place says of itself now, and return its number."""
@@ -134,14 +151,18 @@ class Catalog:
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET stamp = excluded.stamp, "
             "digest = excluded.digest, tier = excluded.tier, agent = excluded.agent, "
             "session = excluded.session, turns = excluded.turns, begin = excluded.begin, "
-            "lack = excluded.lack RETURNING id",
+            "lack = excluded.lack RETURNING id, path, stamp, digest, turns, begin, lack",
             values,
         )
+        if self._kept.places is not None:
+            self._kept.places.update(known_of(rows))
         return rows[0][0]
 
     def keep_stamp(self, known: Known, stamp: str) -> None:
         """Keep a new stamp of a place whose text is what it was."""
         self._database.rows("UPDATE places SET stamp = ? WHERE id = ?", (clean(stamp), known.id))
+        if self._kept.places is not None:
+            self._kept.places[known.path] = replace(known, stamp=clean(stamp))
 
     def lacking(self) -> dict[str, Unsearched]:
         """Return how many places cannot be searched, by what they lack, and the first of them."""
@@ -156,6 +177,7 @@ class Catalog:
 
     def drop_place(self, known: Known) -> None:
         """Forget a place and its chunks."""
+        self._let_go()
         for part in PARTS:
             self._database.rows(
                 f"INSERT OR IGNORE INTO {part}_due SELECT id FROM chunks WHERE place = ?",  # noqa: S608 - one of two
@@ -191,6 +213,7 @@ class Catalog:
 
     def move(self, line: Line, seq: int, chunk: Chunk) -> None:
         """Keep where a chunk stands now."""
+        self._kept.let_go(of_places=False)
         self._database.rows(
             "UPDATE chunks SET seq = ?, line = ?, end_line = ? WHERE id = ?",
             (seq, chunk.line, chunk.end_line, line.id),
@@ -198,26 +221,31 @@ class Catalog:
 
     def drop(self, chunk: int) -> None:
         """Forget a chunk."""
+        self._kept.let_go(of_places=False)
         self._database.rows("DELETE FROM chunks WHERE id = ?", (chunk,))
 
     def chunks(self, ids: Sequence[int]) -> dict[int, Stored]:
         """Return chunks by id; those that are gone are left out."""
-        found: dict[int, Stored] = {}
+        return self._kept.chunks_of(ids, self._read_chunks)
+
+    def _read_chunks(self, ids: Sequence[int]) -> dict[int, Stored]:
+        return {row[0]: stored_of(row) for row in self._by_id(_READ, ids)}
+
+    def _by_id(self, sql: str, ids: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of some chunks; few lengths of lists are asked for, so that few are to be parsed."""
         for begin in range(0, len(ids), _AT_ONCE):
-            some = ids[begin : begin + _AT_ONCE]
-            for row in self._database.rows(f"{_READ} WHERE c.id IN ({_marks(some)})", some):
-                found[row[0]] = _stored(row)
-        return found
+            some = padded(ids[begin : begin + _AT_ONCE])
+            yield from self._database.rows(f"{sql} WHERE c.id IN ({marks(some)})", some)
 
     def spans(self, spans: Iterable[Span]) -> Iterator[Sequence[Stored]]:
         """Yield the chunks of each span, in their order."""
         sql = f"{_READ} WHERE c.place = ? AND c.seq BETWEEN ? AND ? ORDER BY c.seq"
-        return ([_stored(row) for row in self._database.rows(sql, span)] for span in spans)
+        return ([stored_of(row) for row in self._database.rows(sql, span)] for span in spans)
 
     def matching(self, condition: str, values: Sequence[Any]) -> Iterator[Stored]:
         """Yield the chunks for which a condition of `filters` holds, by path and in their order."""
         sql = f"{_READ} WHERE {condition} ORDER BY p.path, c.seq"
-        return map(_stored, self._database.rows(sql, values))
+        return map(stored_of, self._database.rows(sql, values))
 
     def places_with(self, condition: str, values: Sequence[Any]) -> list[tuple[int, bool]]:
         """Return the places for which a condition of `filters` holds, by path, and which are sessions."""
@@ -240,19 +268,20 @@ class Catalog:
         sql = f"SELECT EXISTS (SELECT 1 FROM places p WHERE NOT ({condition}))"  # noqa: S608 - the values are bound
         return bool(self._database.rows(sql, values)[0][0])
 
-    def stands(self, ids: Sequence[int]) -> dict[int, tuple[int, int, str, str]]:
-        """Return place, number there, tier and speaker of some chunks."""
-        found: dict[int, tuple[int, int, str, str]] = {}
-        for begin in range(0, len(ids), _AT_ONCE):
-            some = ids[begin : begin + _AT_ONCE]
-            sql = f"{_STANDS} WHERE c.id IN ({_marks(some)})"
-            found.update((row[0], (row[1], row[2], row[3], row[4])) for row in self._database.rows(sql, some))
-        return found
+    def stands(self, ids: Sequence[int]) -> dict[int, Stand]:
+        """Return where some chunks stand, and who speaks in them; those that are gone are left out."""
+        return self._kept.stands_of(ids, self._read_stands)
+
+    def _read_stands(self, ids: Sequence[int]) -> dict[int, Stand]:
+        return {
+            own: (stands_at(place, seq, tier), code_of(speaker) if speaker else 0)
+            for own, place, seq, tier, speaker in self._by_id(_STANDS, ids)
+        }
 
     def at(self, path: str, first: int, last: int) -> list[Stored]:
         """Return the chunks of a document that have some of these lines."""
         sql = f"{_READ} WHERE p.path = ? AND c.line <= ? AND c.end_line >= ? ORDER BY c.seq"
-        return [_stored(row) for row in self._database.rows(sql, (blob_of(path), last, first))]
+        return [stored_of(row) for row in self._database.rows(sql, (blob_of(path), last, first))]
 
     def speakers(self, *, shared: bool) -> list[str]:
         """Return all who ever spoke, or those of whom everybody may know.
@@ -309,7 +338,7 @@ class Catalog:
         with self.transaction():
             for begin in range(0, len(ids), _AT_ONCE):
                 some = ids[begin : begin + _AT_ONCE]
-                self._database.rows(f"DELETE FROM {part}_due WHERE id IN ({_marks(some)})", some)  # noqa: S608
+                self._database.rows(f"DELETE FROM {part}_due WHERE id IN ({marks(some)})", some)  # noqa: S608
             self.advance()
 
     def lag(self, part: Part) -> int:
@@ -335,28 +364,5 @@ class Catalog:
             self.clear()
 
 
-def _marks(values: Sequence[Any]) -> str:
-    return ",".join("?" * len(values))
-
-
 def _new_name() -> str:
     return os.urandom(8).hex()
-
-
-def _stored(row: tuple[Any, ...]) -> Stored:
-    chunk = Chunk(
-        path=path_of(row[3]),
-        line=row[4],
-        end_line=row[5],
-        text=row[6],
-        tier=row[7],
-        headings=words_of(row[8]),
-        agent=row[9],
-        private=bool(row[10]),
-        date=row[11],
-        speaker=row[12],
-        session=row[13],
-        message_id=row[14],
-        tags=words_of(row[15]),
-    )
-    return Stored(row[0], row[1], row[2], chunk)

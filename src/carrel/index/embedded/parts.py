@@ -21,7 +21,7 @@ from carrel.index.embedded.filters import select_ids
 from carrel.index.embedded.soundness import find_unsound
 from carrel.index.embedded.words import WORDS_FILE, Words, WordsUnavailable
 from carrel.index.lag import Lag
-from carrel.index.rescore import Candidates, candidates_of
+from carrel.index.rescore import Candidates
 from carrel.index.trouble import Trouble
 from carrel.records.database import find_link
 
@@ -239,7 +239,8 @@ class OpenIndex:
     ) -> Candidates:
         near = vectors.search(direction, allowed=self._allowed(within), k=limit)
         found = self.catalog.stands([own for own, _ in near])
-        return candidates_of((own, score, *found[own]) for own, score in near if own in found)
+        there = [(own, score, *found[own]) for own, score in near if own in found]
+        return Candidates(*zip(*there, strict=True))
 
     def _allowed(self, within: Filter) -> Sequence[int] | None:
         if within not in self._masks:

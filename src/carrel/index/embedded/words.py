@@ -30,6 +30,9 @@ WORDS_FILE = "meta.json"
 _HEAP = 48_000_000  # bytes; below, a long build writes many segments that have to be merged
 _SMALL_HEAP = 15_000_000  # the least that tantivy takes
 _SMALL = 1_000
+_MOST_LOADS = 200
+"""After so many states the words are opened anew: tantivy keeps 2 kB of each as long as they are open."""
+
 _FACETS = ("tier", "agent", "session")
 _MOST_BUCKETS = 1_000
 _FREQUENT = 4_096  # of so many words it is remembered how rare they are: most questions have the same ones
@@ -59,6 +62,7 @@ class Words:
     def __init__(self, path: Path | None) -> None:
         self._schema = _schema()
         self._path = path
+        self._loads = 0
         with _guarded():
             self._index = self._open(path)
             self._load()
@@ -114,6 +118,7 @@ class Words:
                 for queries in (self._word_queries(plan), self._phrase_queries(plan))
                 if (asked := _any_of(queries)) is not None
             ]
+        lists = [each for each in lists if each.ids]
         return _added_up(lists, limit) if len(lists) > 1 else (lists or [Candidates()])[0]
 
     def _found(self, asked: "tantivy.Query", limit: int) -> Candidates:
@@ -165,9 +170,12 @@ class Words:
 
     def _load(self) -> None:
         self._seen = self._look()
+        self._loads += 1
+        if self._path is not None and self._loads % _MOST_LOADS == 0:
+            self._index = self._open(self._path)
         self._index.reload()
         self._searcher = self._index.searcher()
-        self._rarity = _rarities(self._searcher)
+        self._rarity = _rarities(self._searcher, self._schema)
         present = (each for each in STEMMED if self._searcher.doc_freq("language", each))
         self._languages = tuple(present) or (ENGLISH,)
 
@@ -249,14 +257,20 @@ class Words:
         return filters
 
 
-def _rarities(searcher: "tantivy.Searcher") -> Callable[[str], float]:
-    """Return what tells how rare a word is among these chunks, and remembers it."""
+def _rarities(searcher: "tantivy.Searcher", schema: "tantivy.Schema") -> Callable[[str], float]:
+    """Return what tells how rare a word is among these chunks, and remembers it.
+
+    They are counted: what tantivy keeps counts chunks that were dropped, which may be more than there are.
+    """
+    from tantivy import Query  # noqa: PLC0415 - heavy
+
     count = searcher.num_docs
 
     @lru_cache(_FREQUENT)
     def rarity(word: str) -> float:
         with _guarded():
-            having = searcher.doc_freq("exact", fold(word))
+            asked = Query.term_query(schema, "exact", fold(word), "freq")
+            having = cast("int", searcher.search(asked, 1, count=True).count)  # type: ignore[reportUnknownMemberType]
         return log(1 + (count - having + 0.5) / (having + 0.5))
 
     return rarity
@@ -274,9 +288,9 @@ def _added_up(lists: Iterable[Candidates], limit: int) -> Candidates:
     scores: dict[int, float] = {}
     places: dict[int, tuple[int, int]] = {}
     for each in lists:
-        for own, score, at, speaker in zip(each.ids, each.scores, each.stands, each.speakers, strict=True):
-            scores[own] = scores.get(own, 0.0) + score
-            places[own] = (at, speaker)
+        more = dict(zip(each.ids, each.scores, strict=True))
+        scores |= {own: scores[own] + score if own in scores else score for own, score in more.items()}
+        places |= zip(each.ids, zip(each.stands, each.speakers, strict=True), strict=True)
     ids = sorted(scores, key=lambda own: (-scores[own], own))[:limit]
     return Candidates(
         ids,

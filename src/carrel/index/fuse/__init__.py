@@ -151,14 +151,14 @@ def _fuse(
     ]
     sums: dict[int, float] = {}
     for _, share, _, worths in lists:
-        for entry, value in worths.items():
-            sums[entry] = sums.get(entry, 0.0) + share * value
+        before = sums.get
+        sums |= {entry: before(entry, 0.0) + share * value for entry, value in worths.items()}
     if boosts.weights:
         sums = {entry: value * boosts.weight(entry) for entry, value in sums.items()}
     scores = {entry: value + _COARSE - _COARSE for entry, value in sums.items()}
 
     def build(entry: int) -> Fused:
-        boost = boosts.weight(entry)
+        boost = boosts.weight(entry) if boosts.weights else 1.0
         placings = [
             Placing(
                 name=ranking.name,
@@ -172,8 +172,8 @@ def _fuse(
         ]
         return Fused(
             id=entry,
-            score=scores[entry],
-            relevance=scores[entry],
+            score=(score := scores[entry]),
+            relevance=score,
             placings=tuple(placings),
             tier=boosts.name(entry),
             boost=boost,
@@ -205,7 +205,8 @@ def _ranks(hits: Ranked) -> _Said:
 
 def _by_distance(ranking: Ranking, said: _Said) -> _Worth:
     """Return how far up between the lowest and the highest score each is; what is no number is the lowest."""
-    finite = [score for _, score in said.values() if isfinite(score)]
+    scores = [score for _, score in said.values()]
+    finite = scores if isfinite(sum(scores)) else [score for score in scores if isfinite(score)]
     high = max(finite, default=0.0)
     low = min(finite, default=0.0) if ranking.low is None else min(ranking.low, high)
     span = high - low

@@ -21,7 +21,7 @@ from carrel.memory.consolidate.noticing import crowded, damaged, noticed, overta
 from carrel.memory.consolidate.pieces import Writer
 from carrel.memory.consolidate.question import ROOM
 from carrel.memory.consolidate.region import HEADING, digest_of, region_of, with_region
-from carrel.memory.consolidate.shelving import old_days, shelve
+from carrel.memory.consolidate.shelving import is_shelved, is_taken, old_days, shelve
 from carrel.memory.consolidate.state import NAME, Plan, State, read_state, write_state
 from carrel.memory.keeping import Keeper
 from carrel.memory.pen import Author
@@ -123,6 +123,18 @@ class Consolidator(Struct, frozen=True, kw_only=True):
     def state(self) -> State:
         """Return what was done so far."""
         return self._state()[0]
+
+    def taken(self, days: Sequence[Day]) -> list[Day]:
+        """Return those of some days that are a part of memory; none while memory is made of them anew."""
+        state = self.state()
+        try:
+            if self._ground(state).rebuilding:
+                return []
+        except Unreadable:  # nobody knows what memory says
+            return []
+        return [
+            day for day in days if is_shelved(day) or is_taken(self.files, day, state.files, state.before)
+        ]
 
     def note_failure(self) -> int:
         """Count that no good answer could be had, and return how often that was so one after the other."""

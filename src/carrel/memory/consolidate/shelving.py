@@ -32,12 +32,18 @@ def old_days(
 ) -> list[Day]:
     """Return the days that are old enough and of which nothing is new."""
     limit = (today - timedelta(days=min(keep, today.toordinal() - 1))).isoformat()
+    return [day for day in days if day.date < limit and is_taken(files, day, taken, before)]
 
-    def is_done(day: Day) -> bool:
-        entries = entries_of(files, day)
-        return entries is not None and (day.date < before or entries.keys() <= set(taken.get(day.name, ())))
 
-    return [day for day in days if day.date < limit and is_done(day)]
+def is_taken(files: FileStore, day: Day, taken: Mapping[str, Sequence[str]], before: str) -> bool:
+    """Tell whether a day can be read and nothing in it is new."""
+    entries = entries_of(files, day)
+    return entries is not None and (day.date < before or entries.keys() <= set(taken.get(day.name, ())))
+
+
+def is_shelved(day: Day) -> bool:
+    """Tell whether a day is in the archive, where only what was taken goes."""
+    return day.name.startswith(f"{ARCHIVE}/")
 
 
 def shelve(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from carrel.records.content import Payload, named, pack, sayings
 from carrel.records.postgres.columns import OWN, digest, from_text, numbered, where
 from carrel.records.postgres.ledger import Ledger
-from carrel.records.queue import AT_ONCE, ERROR_CHARACTERS, Job, LeaseLost, State, UnknownJob
+from carrel.records.queue import AT_ONCE, ERROR_CHARACTERS, FAR_OFF, Job, LeaseLost, State, UnknownJob
 from carrel.records.rows.columns import from_moment, from_whole, to_moment
 from carrel.records.rows.queue import COLUMNS, to_job
 
@@ -37,15 +37,16 @@ _PUT = f"""
     SELECT {_COLUMNS} FROM known WHERE state <> 'failed' UNION ALL SELECT {_COLUMNS} FROM added
     UNION ALL SELECT {_COLUMNS} FROM back
     """
-# Whoever is about to take a job holds its row, and others look at the next one instead of waiting.
+# Whoever is about to take a job holds its row, and others look at the next one instead of waiting. What is
+# far off is looked for only where nothing is due, and by itself: an OR would look through all that is open.
+_OPEN = f"{OWN} AND due IS NOT NULL AND kind = ANY(%(kinds)s::bytea[])"
+_HELD = "ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED"
 _TAKE = f"""
-    WITH first AS MATERIALIZED (
-        SELECT id FROM carrel.jobs WHERE {OWN} AND due <= %(now)s AND kind = ANY(%(kinds)s::bytea[])
-        ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
-    )
+    WITH first AS MATERIALIZED (SELECT id FROM carrel.jobs WHERE {_OPEN} AND due <= %(now)s {_HELD}),
+        far AS MATERIALIZED (SELECT id FROM carrel.jobs WHERE {_OPEN} AND due > %(far)s {_HELD})
     UPDATE carrel.jobs SET state = 'running', attempts = attempts + 1, claim = claim + 1, worker = %(worker)s,
         due = %(until)s
-    WHERE {OWN} AND id = (SELECT id FROM first) RETURNING {_COLUMNS}
+    WHERE {OWN} AND id = coalesce((SELECT id FROM first), (SELECT id FROM far)) RETURNING {_COLUMNS}
     """
 _MINE = f"WHERE {OWN} AND id = %(id)s AND claim = %(claim)s AND state = 'running'"
 _EXTEND = f"UPDATE carrel.jobs SET due = %(until)s {_MINE} RETURNING id"
@@ -98,6 +99,7 @@ class PostgresQueue:
         """Claim the first job that is due."""
         claim = {
             "now": from_moment(now),
+            "far": from_moment(now, FAR_OFF),
             "until": from_moment(now, lease),
             "worker": from_text(named(worker)),
         }

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from carrel.records.content import Payload, named, pack, sayings
 from carrel.records.database import Database
-from carrel.records.queue import AT_ONCE, ERROR_CHARACTERS, Job, LeaseLost, State, UnknownJob
+from carrel.records.queue import AT_ONCE, ERROR_CHARACTERS, FAR_OFF, Job, LeaseLost, State, UnknownJob
 from carrel.records.rows.columns import from_moment, from_whole
 from carrel.records.rows.queue import COLUMNS, to_job
 from carrel.records.sqlite.columns import from_text, where
@@ -24,7 +24,10 @@ _PUT = f"""
     RETURNING {_COLUMNS}
     """
 _FIND = f"SELECT {_COLUMNS} FROM jobs WHERE kind = ? AND key = ?"
-_DUE = "SELECT id FROM jobs INDEXED BY jobs_open WHERE due <= ? AND kind IN ({}) ORDER BY id LIMIT 1"
+_DUE = """
+    SELECT id FROM jobs INDEXED BY jobs_open
+    WHERE due IS NOT NULL AND (due <= ? OR due > ?) AND kind IN ({}) ORDER BY id LIMIT 1
+    """
 _TAKE = """
     UPDATE jobs SET state = 'running', attempts = attempts + 1, claim = claim + 1, worker = ?, due = ?
     WHERE id = ({}) RETURNING {}
@@ -68,7 +71,7 @@ class SqliteQueue:
     def take(self, kinds: Collection[str], *, now: datetime, lease: timedelta, worker: str) -> Job | None:
         """Claim the first job that is due."""
         due = _DUE.format(", ".join("?" * len(kinds)))
-        which = (from_moment(now), *map(from_text, kinds))
+        which = (from_moment(now), from_moment(now, FAR_OFF), *map(from_text, kinds))
         if not kinds or not self._database.rows(due, which):
             return None  # an idle worker asks often, and must not keep others from writing
         values = (from_text(named(worker)), from_moment(now, lease), *which)

@@ -47,6 +47,8 @@ _HIT = re.compile(r'<hit path="([^"<>]*)" line="(\d{1,9})"(?: date="[^"<>]*")?>(
 _ENTITY = re.compile(r"&(amp|lt|gt|quot|#\d{1,7});")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"'}
 _RECALLED = re.compile(r"- (.*) \(([^()]{1,400}:\d{1,9})\)")
+_ANSWERED = re.compile(rf"(?:\S{{1,40}}: )?{OWN}.*?(?= user: |$)")
+_TURN = re.compile(r"\s+(?=user: )")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -182,9 +184,10 @@ class _Reader:
             yield from self._lines(plain(line), self._source, LOADED)
 
     def _lines(self, text: str, source: str, rank: int) -> Iterator[Line]:
-        for piece in pieces(text.replace("&lt;", "<").strip()):
-            if piece:
-                yield Line(text=piece, source=source, heading=self._heading, rank=rank)
+        for turn in _turns(text) if rank == RECALLED else (text,):
+            for piece in pieces(turn.replace("&lt;", "<").strip()):
+                if piece:
+                    yield Line(text=piece, source=source, heading=self._heading, rank=rank)
 
     def _is_tag(self, line: str) -> bool:
         """Take in an opening or closing tag of a layout; any name is one right inside `<loaded_context>`."""
@@ -237,6 +240,13 @@ class _Reader:
         if mark == "###" and self._group == "layers" and name in ("Experience", "Project"):
             return f"agent memory ({name.lower()})"
         return name if mark == "###" and self._group == "namespaces" else ""
+
+
+def _turns(recalled: str) -> Iterator[str]:
+    """Yield what was said, each by itself; as above, a question answers nothing, and we only quote."""
+    for turn in _TURN.split(_ANSWERED.sub("", recalled)):
+        if not (turn.startswith("user: ") and turn.rstrip().endswith("?")):
+            yield turn
 
 
 def _unescape(attribute: str) -> str:

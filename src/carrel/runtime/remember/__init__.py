@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import takewhile
 from time import monotonic
 
-from msgspec import Struct, convert
-from msgspec.structs import asdict, replace
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from carrel.clock import Clock
 from carrel.errors import CarrelError
@@ -52,12 +52,14 @@ def _nothing(_: str) -> Sequence[Entry]:
     return ()
 
 
-class Errand(Struct, frozen=True, kw_only=True):
+class Errand(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A session with something new, up to an entry, as it waits in the queue."""
 
     agent: str
     session: str
     through: int
+    is_open: bool = False
+    """Whether the last turn counts although it has no end."""
 
 
 class _Counted(Struct, frozen=True):
@@ -114,6 +116,19 @@ class Remember(Struct, frozen=True, kw_only=True):
         turns = self._new_turns(session, self.records().facts.cursor(self.agent.id, session), needed)
         return Due(reason="too_few_turns" if turns < needed else "put_before", turns=turns, needed=needed)
 
+    def unread(self, session: str) -> int:
+        """Return how many entries of a session memory was not made of yet; 0 where none is ever made."""
+        if not self.agent.memory_enabled:
+            return 0
+        total = self.sessions.measure(session)[0]
+        cursor = self.records().facts.cursor(self.agent.id, session)
+        return total - cursor if cursor <= total else total  # a log that is shorter is another one
+
+    def put_rest(self, session: str) -> Job:
+        """Put a job for all that is new in a session, a last turn without an end too."""
+        total = self.sessions.measure(session)[0]
+        return self._put(session, self._cursor(session, total), total, "rest", is_open=True)
+
     def work(self, job: Job, model: Model) -> Payload:
         """Do a job: read what is new in its session; an answer that stays bad is passed over in the end."""
         errand = convert(job.payload, Errand)
@@ -126,10 +141,14 @@ class Remember(Struct, frozen=True, kw_only=True):
             self.keeper().finish(self._author(errand.session))
             return {"skipped": "done_before"}
         learnt = self._learn(
-            errand.session, model, ids=f"{job.id}-{job.claim}", gives_up=job.attempts >= ATTEMPTS
+            errand.session,
+            model,
+            ids=f"{job.id}-{job.claim}",
+            is_open=errand.is_open,
+            gives_up=job.attempts >= ATTEMPTS,
         )
         if learnt.is_left:
-            self._put(errand.session, learnt.through, total, 0)
+            self._put(errand.session, learnt.through, total, 0, is_open=errand.is_open)
         return learnt.to_json()
 
     def extract(self, session: str, model: Model, *, anew: bool = False) -> Learnt:
@@ -269,9 +288,9 @@ class Remember(Struct, frozen=True, kw_only=True):
             self.counted.pop(next(iter(self.counted)))
         self.counted[session] = counted
 
-    def _put(self, session: str, cursor: int, number: int, times: int) -> Job:
+    def _put(self, session: str, cursor: int, number: int, times: int | str, *, is_open: bool = False) -> Job:
         """Put a job for what is new, once; where one was done and left it, another one."""
-        errand = asdict(Errand(agent=self.agent.id, session=session, through=number))
+        errand = to_builtins(Errand(agent=self.agent.id, session=session, through=number, is_open=is_open))
         key = f"{self.agent.id}/{session}/{cursor}/{times}"
         job = self.records().queue.put(KIND, errand, key=key)
         return job if job.state != "done" else self.records().queue.put(KIND, errand, key=f"{key}/{number}")
