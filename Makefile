@@ -3,10 +3,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo scale-demo test suite torture browser check format docs bench clean
+.PHONY: demo scale-demo test suite torture pythons browser check format docs bench clean
 
-demo: $(VENV)/$(if $(SERVE),.served,.installed)  ## a sample workspace; with SERVE=1 in your browser
-	@$(BIN)/carrel demo $(if $(SERVE),--serve)
+# Bytecode is kept though a machine may say otherwise: the demo starts two dozen processes, the tests hundreds.
+demo: $(VENV)/$(if $(SERVE),.served,.installed)  ## the story of one fact; with SERVE=1 then in your browser
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/carrel demo $(if $(SERVE),--serve)
 
 scale-demo: $(VENV)/.checked  ## PostgreSQL, S3 and two servers, and one agent used through both
 	@$(BIN)/python bench/scale_demo.py
@@ -14,7 +15,6 @@ scale-demo: $(VENV)/.checked  ## PostgreSQL, S3 and two servers, and one agent u
 test:  ## everything CI runs
 	@$(MAKE) --no-print-directory --jobs 2 check suite
 
-# Bytecode is kept though a machine may say otherwise: hundreds of tests start a process.
 suite: $(VENV)/.checked browser
 	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
 
@@ -22,6 +22,9 @@ MINUTES ?= 30
 torture: $(VENV)/.checked  ## every promise tried for MINUTES, and the table of docs/reliability.md
 	@.ci/disks
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.torture --minutes $(MINUTES) --write docs/reliability.md
+
+pythons:  ## a fast part of the tests on every supported Python that is here
+	@.ci/pythons
 
 browser:  ## the Chromium in which the explorer is tested, where it can be installed
 	@.ci/browser
@@ -38,7 +41,7 @@ docs: $(VENV)/.documented  ## the reference made anew from the code, then the si
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/python -m mkdocs build --quiet
 
-bench: $(VENV)/.benched
+bench: $(VENV)/.benched  ## the figures of bench/; those of PostgreSQL and of peers have commands of their own
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/assemble.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/tree.py
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/sessions.py
@@ -54,6 +57,7 @@ bench: $(VENV)/.benched
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/adapters.py
 
 $(VENV)/.installed: pyproject.toml constraints.txt
+	@echo "Making $(VENV) and installing Carrel into it; this is done once."
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --editable .
 	@touch $@
@@ -71,7 +75,7 @@ $(VENV)/.documented: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.benched: $(VENV)/.installed
-	@$(PIP) --editable '.[agent,bench,embed,server]'
+	@$(PIP) --editable '.[bench,test]'
 	@touch $@
 
 clean:

@@ -30,7 +30,7 @@ from carrel.settings import ALIAS, MEANINGS, Settings, Spec, leaves
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 MADE = "<!-- made by docs/generate.py: change the code and run `make docs` -->"
-SHARED = {"directory", "lower", "agent", "scope", "as_json"}
+SHARED = {"directory", "lower", "agent", "scope", "as_json", "quiet", "verbose", "log"}
 PARTS = (
     ("The workspace", "carrel.app", "Workspace"),
     ("`workspace.memory`", "carrel.remembering", "Memory"),

@@ -5,6 +5,7 @@ It serves the studio of `carrel demo --serve` on this machine and looks at it wi
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,7 +44,7 @@ def link_of(server: "subprocess.Popen[str]") -> str:
 def take(link: str) -> None:
     """Open the context of the studio and keep what a window of common size shows."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 820}, color_scheme="light")
         page.goto(link)
         page.get_by_role("link", name="Context", exact=True).first.click()
