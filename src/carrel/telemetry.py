@@ -1,6 +1,6 @@
 """Spans for OpenTelemetry: what was done and how much of it, never what was said.
 
-Nothing is loaded here. Where the process has OpenTelemetry already, as under `opentelemetry-instrument`, the
+Nothing is loaded here. Where the process has set up OpenTelemetry, as under `opentelemetry-instrument`, the
 steps of a turn become spans, named as the GenAI conventions name them. Whoever listens in this process, as
 the log of a command does, is told of each step when it has ended.
 """
@@ -66,13 +66,13 @@ def heard_by(listener: Listener) -> Generator[None]:
 
 def listens() -> bool:
     """Tell whether anybody may want to know."""
-    return _API in sys.modules or bool(_listeners)
+    return _listening() is not None or bool(_listeners)
 
 
 @contextmanager
 def span(name: str, /, **attributes: Value | None) -> Generator[Span]:
     """Tell who listens of a step, which those inside it are parts of; `__` in a name stands for a dot."""
-    api: Any = sys.modules.get(_API)
+    api = _listening()
     with (
         _ended(name, attributes) as tell,
         _begun(name, attributes) as own,
@@ -90,8 +90,8 @@ def begun(name: str, /, **attributes: Value | None) -> Generator[Span]:
 
 @contextmanager
 def _begun(name: str, attributes: Mapping[str, Value | None]) -> Generator[Span]:
-    """Tell OpenTelemetry of a step, where it is loaded."""
-    api: Any = sys.modules.get(_API)
+    """Tell OpenTelemetry of a step, where it listens."""
+    api = _listening()
     if api is None:
         yield _NOBODY
         return
@@ -107,6 +107,17 @@ def _begun(name: str, attributes: Mapping[str, Value | None]) -> Generator[Span]
         raise
     finally:
         own.end()
+
+
+def _listening() -> Any:
+    """Return OpenTelemetry where it is loaded and somebody has set it up, else none.
+
+    Frameworks load it for themselves. Until a provider is set, the one that stands in drops every span.
+    """
+    api: Any = sys.modules.get(_API)
+    if api is None or isinstance(api.get_tracer_provider(), api.ProxyTracerProvider):
+        return None
+    return api
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """What OpenTelemetry is told of a turn: figures and names, never content."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,3 +69,27 @@ def test_steps_inside_a_step_are_parts_of_it(spans: InMemorySpanExporter) -> Non
     inner, outer = spans.get_finished_spans()
     assert inner.parent is not None
     assert inner.parent.span_id == outer.context.span_id
+
+
+SET_UP_LATE = """
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from carrel import telemetry
+
+assert not telemetry.listens()
+with telemetry.span("carrel.before"):
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+assert telemetry.listens()
+with telemetry.span("carrel.after"):
+    pass
+print(*(span.name for span in exporter.get_finished_spans()))
+"""
+
+
+def test_who_only_has_it_loaded_is_told_nothing_until_it_is_set_up() -> None:
+    ran = subprocess.run([sys.executable, "-c", SET_UP_LATE], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("carrel.after\n", "")
