@@ -72,8 +72,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         access = access_for(self._reach(), self.ground.layout, self._agents, self._results)
         access = replace(access, page=min(MOST_CHARACTERS, max(FEWEST_CHARACTERS, self.page)))
         proposer = self._proposer()
-        is_injected = injected_by(self.ground.layout, self._agents)
-        hold = holding(access, proposer, is_injected, self._screen)
+        hold = holding(access, proposer, self._is_injected, self._screen)
         tools: list[Tool] = [
             *file_tools(access, hold),
             *skill_tools(self._skills, access),
@@ -114,6 +113,10 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     def _is_memory(self, path: str) -> bool:
         agents = [agent.id for agent in self._agents]
         return standing_of(path, self.ground.layout, agents).tier in MEMORY
+
+    def _is_injected(self, path: str) -> bool:
+        """Tell whether every prompt holds a file; told when something is written, since few calls write."""
+        return injected_by(self.ground.layout, self._agents)(path)
 
     def _learnt(self, path: str) -> str | None:
         """Return what the agent reads of a namespace, by the path of a hit; before others it has none."""

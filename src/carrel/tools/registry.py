@@ -174,9 +174,9 @@ class Registry:
     def allowed(self, patterns: Iterable[str]) -> "Registry":
         """Return the tools that a pattern names: `x*` is a prefix, and no pattern at all means all."""
         patterns = tuple(patterns)
-        return Registry(
-            tool for tool in self if not patterns or any(_matches(tool.name, p) for p in patterns)
-        )
+        if not patterns:
+            return self
+        return Registry(tool for tool in self if any(_matches(tool.name, p) for p in patterns))
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return what a model is told, sorted by name, the same at every call."""
