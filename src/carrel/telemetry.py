@@ -8,7 +8,7 @@ the log of a command does, is told of each step when it has ended.
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 from carrel.errors import CarrelError
@@ -39,6 +39,7 @@ class _Nobody:
 
 
 _NOBODY = _Nobody()
+_UNHEARD: AbstractContextManager[Span] = nullcontext(_NOBODY)
 
 
 class _Heard:
@@ -69,29 +70,36 @@ def listens() -> bool:
     return _listening() is not None or bool(_listeners)
 
 
-@contextmanager
-def span(name: str, /, **attributes: Value | None) -> Generator[Span]:
+def span(name: str, /, **attributes: Value | None) -> AbstractContextManager[Span]:
     """Tell who listens of a step, which those inside it are parts of; `__` in a name stands for a dot."""
+    return _told(name, attributes, is_around=True)
+
+
+def begun(name: str, /, **attributes: Value | None) -> AbstractContextManager[Span]:
+    """Tell who listens of a step that goes on while others are done, such as one that yields."""
+    return _told(name, attributes, is_around=False)
+
+
+def _told(
+    name: str, attributes: Mapping[str, Value | None], *, is_around: bool
+) -> AbstractContextManager[Span]:
     api = _listening()
+    return _step(api, name, attributes, is_around=is_around) if api or _listeners else _UNHEARD
+
+
+@contextmanager
+def _step(api: Any, name: str, attributes: Mapping[str, Value | None], *, is_around: bool) -> Generator[Span]:
     with (
         _ended(name, attributes) as tell,
-        _begun(name, attributes) as own,
-        api.use_span(own, record_exception=False) if api else nullcontext(),
+        _begun(api, name, attributes) as own,
+        api.use_span(own, record_exception=False) if api and is_around else nullcontext(),
     ):
         yield tell(own)
 
 
 @contextmanager
-def begun(name: str, /, **attributes: Value | None) -> Generator[Span]:
-    """Tell who listens of a step that goes on while others are done, such as one that yields."""
-    with _ended(name, attributes) as tell, _begun(name, attributes) as own:
-        yield tell(own)
-
-
-@contextmanager
-def _begun(name: str, attributes: Mapping[str, Value | None]) -> Generator[Span]:
+def _begun(api: Any, name: str, attributes: Mapping[str, Value | None]) -> Generator[Span]:
     """Tell OpenTelemetry of a step, where it listens."""
-    api = _listening()
     if api is None:
         yield _NOBODY
         return
