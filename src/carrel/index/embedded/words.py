@@ -24,6 +24,8 @@ from carrel.index.within import plain
 if TYPE_CHECKING:
     import tantivy
 
+    _Clause = tuple[tantivy.Occur, tantivy.Query]
+
 WORDS_FILE = "meta.json"
 """What tantivy writes last, and without which there are no words."""
 
@@ -113,8 +115,9 @@ class Words:
         tantivy needs two or three times as long for the words.
         """
         with _guarded():
+            clauses = list(self._clauses(within))
             lists = [
-                self._found(self._filtered(asked, within), limit)
+                self._found(_filtered(asked, clauses), limit)
                 for queries in (self._word_queries(plan), self._phrase_queries(plan))
                 if (asked := _any_of(queries)) is not None
             ]
@@ -136,7 +139,7 @@ class Words:
             asked = _any_of([*self._word_queries(plan), *self._phrase_queries(plan)])
             if asked is None:
                 return {}
-            asked = self._filtered(asked, within)
+            asked = _filtered(asked, list(self._clauses(within)))
             wanted = {name: {"terms": {"field": name, "size": _MOST_BUCKETS}} for name in _FACETS}
             found = cast("dict[str, Any]", self._searcher.aggregate(asked, wanted))  # type: ignore[reportUnknownMemberType]
         return {
@@ -179,13 +182,7 @@ class Words:
         present = (each for each in STEMMED if self._searcher.doc_freq("language", each))
         self._languages = tuple(present) or (ENGLISH,)
 
-    def _filtered(self, asked: "tantivy.Query", within: Filter) -> "tantivy.Query":
-        from tantivy import Occur, Query  # noqa: PLC0415 - heavy
-
-        clauses = list(self._clauses(within))
-        return Query.boolean_query([(Occur.Must, asked), *clauses]) if clauses else asked
-
-    def _clauses(self, within: Filter) -> Iterator[tuple["tantivy.Occur", "tantivy.Query"]]:
+    def _clauses(self, within: Filter) -> "Iterator[_Clause]":
         """Yield what a chunk must be, or must not; each has one tier and one agent.
 
         To leave some out takes less time than to ask for most, and to ask for all is to ask for nothing.
@@ -281,6 +278,12 @@ def _any_of(queries: Iterable["tantivy.Query"]) -> "tantivy.Query | None":
 
     parts = [(Occur.Should, each) for each in queries]
     return Query.boolean_query(parts) if parts else None
+
+
+def _filtered(asked: "tantivy.Query", clauses: "Sequence[_Clause]") -> "tantivy.Query":
+    from tantivy import Occur, Query  # noqa: PLC0415 - heavy
+
+    return Query.boolean_query([(Occur.Must, asked), *clauses]) if clauses else asked
 
 
 def _added_up(lists: Iterable[Candidates], limit: int) -> Candidates:
