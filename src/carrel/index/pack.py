@@ -20,6 +20,9 @@ MOST_HITS = 20
 Reason = Literal["empty", "duplicate", "budget", "limit"]
 
 _MOST_TEXTS = 1_024
+_WIDEST = 2
+"""Lines from the end of a passage to the beginning of one that stands next to it, an empty one between."""
+
 _MARK = re.compile(r"(?:[-*+]|[0-9]{1,9}[.)])(?:\s|\Z)")
 
 
@@ -137,7 +140,8 @@ class _Packing:
 
     def _fit(self, piece: _Piece) -> bool:
         """Add a piece, to the passages next to it if there are any; tell whether there is room."""
-        others = self._passages.get(_source(piece.hit), ())
+        source = _source(piece.hit)
+        others = self._passages.get(source, ())
         near = [each for each in others if self._touches(each, piece.hit)]
         ranks = [rank for passage in near for rank in passage.ranks]
         passage = self._passage([piece, *(self._pieces[rank] for rank in ranks)])
@@ -146,7 +150,8 @@ class _Packing:
             return False
         self._room -= more
         self._pieces[piece.rank] = piece
-        self._passages[_source(piece.hit)] = [*(each for each in others if each not in near), passage]
+        apart = [each for each in others if each not in near] if near else others
+        self._passages[source] = [*apart, passage]
         return True
 
     def _touches(self, passage: Passage, hit: Hit) -> bool:
@@ -156,7 +161,7 @@ class _Packing:
         pieces = sorted(pieces, key=lambda piece: piece.rank)
         best = pieces[0].hit
         chunks = [piece.hit.chunk for piece in pieces]
-        line, end_line = min(chunk.line for chunk in chunks), max(chunk.end_line for chunk in chunks)
+        line, end_line = min([chunk.line for chunk in chunks]), max([chunk.end_line for chunk in chunks])
         text = _joined([piece.hit for piece in pieces])
         source = f"({best.chunk.path}:{line} {best.chunk.date})"
         return Passage(
@@ -201,14 +206,17 @@ def _normal(text: str) -> str:
 
 
 def _are_near(one: Hit, other: Hit) -> bool:
-    """Tell whether two hits overlap or stand next to each other.
+    """Tell whether two hits of one source overlap or stand next to each other.
 
     In one section of a document an empty line may be between them. In a session it would be a turn.
     """
-    first, second = sorted((one.chunk, other.chunk), key=lambda chunk: (chunk.line, chunk.end_line))
-    is_same = _source(one) == _source(other) and first.tier == second.tier
-    is_one_section = not first.session and first.headings == second.headings
-    return is_same and second.line - first.end_line <= (2 if is_one_section else 1)
+    first, second = one.chunk, other.chunk
+    if (second.line, second.end_line) < (first.line, first.end_line):
+        first, second = second, first
+    gap = second.line - first.end_line
+    if gap > _WIDEST or first.tier != second.tier:
+        return False
+    return gap < _WIDEST or (not first.session and first.headings == second.headings)
 
 
 def _joined(hits: Sequence[Hit]) -> str:
