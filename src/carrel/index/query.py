@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from carrel.index.analysis import PLAIN, fold, grams, part_scripts, words
 from carrel.index.analysis.languages import ENGLISH, STOP_WORDS
@@ -57,25 +58,36 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def plan(text: str, *, languages: Sequence[str] = (ENGLISH,), speakers: Iterable[str] = ()) -> Plan:
     """Return what is looked up for a question, given the languages that occur and all who ever spoke."""
-    folded = fold(text[:LONGEST_QUERY])
+    asked = _asked(text[:LONGEST_QUERY], tuple(languages))
+    named = tuple(each for each in speakers if _is_named(each, asked.typed))
+    return replace(asked.plan, speakers=named, meaning=_without(asked.plan.meaning, named))
+
+
+class _Asked(Struct, frozen=True):
+    """What is looked up whoever spoke, and every word as it is typed."""
+
+    plan: Plan
+    typed: frozenset[str]
+
+
+@lru_cache(16)  # of one message it is asked whether it asks for something, and then for what
+def _asked(text: str, languages: tuple[str, ...]) -> _Asked:
+    folded = fold(text)
     parted, runs = part_scripts(folded)
     typed = _distinct(parted, PLAIN)
-    having = frozenset(typed)
-    named = tuple(each for each in speakers if _is_named(each, having))
     by_language = {language: found for language in languages if (found := _distinct(parted, language))}
     # What says nothing in one of the languages that occur is looked for as it is typed as well.
     is_bare = 0 < len(by_language) < len(languages)
-    return Plan(
+    found = Plan(
         words=by_language,
         phrases=_phrases(parted, typed if is_bare else ()),
         grams=tuple(grams(runs)[: 2 * MOST_WORDS]),
         plain=typed[:MOST_WORDS],
-        speakers=named,
-        meaning=_without(folded, named),
+        meaning=folded,
     )
+    return _Asked(found, frozenset(typed))
 
 
-@lru_cache(16)  # of one message it is asked whether it asks for something, and then for what
 def _distinct(text: str, language: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words(text, language)))
 
