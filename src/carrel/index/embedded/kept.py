@@ -54,7 +54,9 @@ def _completed(
     most: int,
 ) -> dict[int, Value]:
     missing = [own for own in ids if own not in kept]
-    more = read(missing) if missing else {}
+    if not missing:
+        return {own: kept[own] for own in ids}
+    more = read(missing)
     found = {own: kept[own] if own in kept else more[own] for own in ids if own in kept or own in more}
     if len(kept) + len(more) > most:
         kept.clear()
