@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from carrel.context.inputs import Inputs, Recalled
-from carrel.context.render import attribute, escaper, one_line, wrap
+from carrel.context.render import Escape, attribute, escaper, one_line, wrap
 from carrel.context.section import Section
 from carrel.workspace.layout import Layout, Part
 
@@ -35,12 +35,13 @@ def volatile_sections(
 def recall_lines(layout: Layout, recall: Sequence[Recalled]) -> list[str]:
     """Return a line per hit, in the layout's form; none where the layout does not recall into the prompt."""
     part = next((p for m in layout.messages for p in m.parts if p.kind == "recall"), None)
-    return [_hit(layout, part, hit) for hit in recall] if part else []
+    if part is None:
+        return []
+    escape, place = escaper(layout.tags), attribute if layout.tags else one_line
+    return [_line(part, hit, escape, place) for hit in recall]
 
 
-def _hit(layout: Layout, part: Part, hit: Recalled) -> str:
-    escape = escaper(layout.tags)
-    place = attribute if layout.tags else one_line
+def _line(part: Part, hit: Recalled, escape: Escape, place: Escape) -> str:
     values = {
         "path": place(hit.path),
         "line": hit.line,
