@@ -47,6 +47,9 @@ PATIENCE = 1.0
 FEW = 256
 """Chunks whose vectors are waited for also where others were begun before."""
 
+ANSWERED = 0.05
+"""Seconds after which what was said is taken in: the answer is on its way by then, and nothing slows it."""
+
 CLOSING = 2.0
 """Seconds for which closing waits for what is done beside; what is left over is done another time."""
 
@@ -191,7 +194,7 @@ class Searching:
         """Take in what was said in a session of the agent, beside all else, if the index is in use."""
         if "index" in vars(self):
             self._said.add(self._sessions()[0].places.log(session))
-            self._beside.begin()
+            self._beside.begin(after=ANSWERED)
 
     def wait(self) -> None:
         """Wait until what is done beside is done."""

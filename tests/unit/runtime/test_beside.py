@@ -101,3 +101,21 @@ def test_closing_leaves_alone_what_does_not_end():
     work.go.set()
     beside.wait(LONG)
     assert work.done == 1
+
+
+@pytest.mark.parametrize("pressing", ["wait", "begin", "close"])
+def test_what_need_not_begin_yet_begins_when_somebody_waits_asks_again_or_closes(work, pressing):
+    beside = Beside(work, "test", patience=LONG)
+    work.go.set()
+    assert beside.begin(after=LONG * LONG)
+    assert not work.begun.is_set()
+    getattr(beside, pressing)()
+    assert work.begun.wait(LONG)
+    beside.wait(LONG)
+    assert work.done >= 1
+
+
+def test_what_need_not_begin_yet_begins_when_its_time_has_come(work):
+    beside = Beside(work, "test", patience=LONG)
+    assert beside.begin(after=0.01)
+    assert work.begun.wait(LONG)
