@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 RESET = struct.pack("ii", 1, 0)  # closing sends RST, as a machine that is gone does
+HALF_OPEN = 16
+"""How many connections a server holds of clients that are gone, until it notices of the oldest."""
 
 
 class Proxy:
@@ -28,6 +30,7 @@ class Proxy:
         """Whether the link stays down after a cut that counted bytes."""
         self._lock = Lock()
         self._links: list[tuple[socket.socket, socket.socket]] = []
+        self._half_open: list[socket.socket] = []
         self._ends: list[socket.socket] = []
         self._left: dict[str, int | None] = {"up": None, "down": None}
         self._is_up = True
@@ -46,10 +49,14 @@ class Proxy:
         self._is_up = not stay_down
         with self._lock:
             links, self._links = self._links, []
-        for client, server in links:
-            self._reset(client)
-            if not self.half_open:
-                self._reset(server)
+            if self.half_open:
+                self._half_open += [server for _, server in links]
+                noticed = self._half_open[:-HALF_OPEN]
+                del self._half_open[:-HALF_OPEN]
+            else:
+                noticed = [server for _, server in links]
+        for end in (*(client for client, _ in links), *noticed):
+            self._reset(end)
 
     def mend(self) -> None:
         self._is_up = True
