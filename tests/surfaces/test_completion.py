@@ -45,6 +45,8 @@ def test_bash_completes_verbs_options_and_names_of_the_workspace(bash, cli, samp
     assert bash("-C", sample, "sessions", "show", "") == ["monday"]
     assert bash("init", "--layout", "ne") == ["nexo"]
     assert bash("--scope", "s") == ["shared"]
+    assert bash("sessions", "export", "monday", "--t") == ["--to"]
+    assert bash("sessions", "export", "monday", "--ou") == []
 
 
 def test_where_there_is_nothing_to_offer_nothing_is_said(bash, desk):

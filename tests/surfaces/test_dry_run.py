@@ -64,7 +64,7 @@ WRITERS = {
     "namespaces rename": ["namespaces", "rename", "NAMESPACE", "What Kate knows"],
     "sessions compact": ["sessions", "compact", "s2"],
     "sessions delete": ["sessions", "delete", "s1"],
-    "sessions export": ["sessions", "export", "s1", "--output", "s1.md"],
+    "sessions export": ["sessions", "export", "s1", "--to", "s1.md"],
     "sessions fork": ["sessions", "fork", "s1"],
     "sessions record": ["sessions", "record", "--session", "s1"],
     "sweep": ["sweep"],

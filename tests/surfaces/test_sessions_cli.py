@@ -459,14 +459,21 @@ def test_an_export_is_printed_or_saved_as_a_new_file(record, say, desk, tmp_path
     page = say("export", "s1")
     assert page.text.startswith("# Does Ana use a Samsung?\n")
     target = tmp_path / "s1.html"
-    assert say("export", "s1", "--format", "html", "--output", str(target)) == (0, b"", b"")
+    assert say("export", "s1", "--format", "html", "--to", str(target)) == (0, b"", b"")
     assert target.read_bytes() == say("export", "s1", "--format", "html").out
     assert target.stat().st_mode & 0o077 == 0
-    taken = say("export", "s1", "--output", str(target), "--json")
+    taken = say("export", "s1", "--to", str(target), "--json")
     assert (taken.code, taken.error["code"]) == (5, "file_taken")
     assert target.read_text().startswith("<!doctype html>")
-    assert say("export", "s1", "--output", str(tmp_path / "none" / "x.md")).code == 2
+    assert say("export", "s1", "--to", str(tmp_path / "none" / "x.md")).code == 2
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["s1.html"]
+
+
+def test_an_export_still_goes_where_the_older_option_says(record, say, tmp_path: Path) -> None:
+    record("s1", TALK)
+    assert say("export", "s1", "--output", str(tmp_path / "s1.md")) == (0, b"", b"")
+    assert (tmp_path / "s1.md").read_bytes() == say("export", "s1").out
+    assert "--output" not in say("export", "--help").text
 
 
 def test_an_export_for_machines_is_the_log(record, say, desk, tmp_path: Path) -> None:
@@ -477,16 +484,16 @@ def test_an_export_for_machines_is_the_log(record, say, desk, tmp_path: Path) ->
     document = say("export", "s1", "--format", "md", "--json").document
     assert document["text"] == say("export", "s1").text
     target = str(tmp_path / "x.md")
-    saved = say("export", "s1", "--json", "--output", target).document
+    saved = say("export", "s1", "--json", "--to", target).document
     assert (saved["path"], saved["format"], saved["bytes"]) == (target, "md", Path(target).stat().st_size)
 
 
 def test_an_export_into_a_link_or_a_full_place_leaves_nothing(record, say, tmp_path: Path) -> None:
     record("s1", TALK)
     (tmp_path / "link.md").symlink_to(tmp_path / "nowhere.md")
-    assert say("export", "s1", "--output", str(tmp_path / "link.md")).code == 5
+    assert say("export", "s1", "--to", str(tmp_path / "link.md")).code == 5
     assert not (tmp_path / "nowhere.md").exists()
-    done = say("export", "s1", "--output", "/proc/x.md", "--json")
+    done = say("export", "s1", "--to", "/proc/x.md", "--json")
     assert done.code == 1
     assert done.error["code"] in ("read_only", "disk_failed")
 

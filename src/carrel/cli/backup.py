@@ -10,7 +10,7 @@ from msgspec import to_builtins
 from carrel.backing import Created, Restored, check, create
 from carrel.backing import restore as bring_back
 from carrel.bundle.reading import Verified
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.errors import EXIT_CODES
 from carrel.cli.export import inside
 from carrel.cli.options import Shared, owner_only, shared_options
@@ -33,7 +33,12 @@ def backup(_: Shared) -> None:
 
 
 @backup.command("create")
-@click.option("--to", metavar="FILE|DIR", help="Where; in a directory it gets a name with the date.")
+@click.option(
+    "--to",
+    metavar="FILE|DIR",
+    shell_complete=complete.any_files,
+    help="Where; in a directory it gets a name with the date.",
+)
 @click.option("--dry-run", is_flag=True, help="Only tell what would be in it.")
 @shared_options
 @foretells

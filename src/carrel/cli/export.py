@@ -12,7 +12,7 @@ from msgspec import to_builtins
 
 from carrel import exporting
 from carrel.backing.newfile import new_file, refuse_file
-from carrel.cli import output
+from carrel.cli import complete, output
 from carrel.cli.options import Shared, shared_options
 from carrel.cli.progress import bar, waiting
 from carrel.cli.rehearsal import foretells
@@ -26,7 +26,12 @@ _PRINTABLE = ("json", "markdown")
 
 
 @click.command()
-@click.option("--to", metavar="FILE", help="A new file; its suffix says the format.")
+@click.option(
+    "--to",
+    metavar="FILE",
+    shell_complete=complete.any_files,
+    help="A new file; its suffix says the format.",
+)
 @click.option("--format", "form", type=click.Choice(FORMS), help="Where the file's name does not say it.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would be in it.")
 @shared_options

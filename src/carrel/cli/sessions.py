@@ -44,7 +44,7 @@ def sessions(_: Shared) -> None:
       carrel sessions tail s1 --follow          and what is being said
       carrel sessions search samsung '"next week"'
       carrel sessions record --session s1 < messages.jsonl
-      carrel sessions export s1 --format html --output s1.html
+      carrel sessions export s1 --format html --to s1.html
     """
 
 
@@ -288,19 +288,35 @@ def fork(shared: Shared, session: str, at: str | None, to: str | None) -> None:
 @sessions.command("export")
 @click.argument("session", shell_complete=complete.sessions)
 @click.option("--format", "form", type=click.Choice(FORMS), help="[default: md; with --json: jsonl]")
-@click.option("--output", "target", metavar="FILE", help="A new file; else standard output.")
+@click.option(
+    "--to",
+    "target",
+    metavar="FILE",
+    shell_complete=complete.any_files,
+    help="A new file; else standard output.",
+)
+@click.option("--output", "formerly", hidden=True)
 @click.option("--dry-run", is_flag=True, help="Say how large the file would be, and make none.")
 @shared_options
 @foretells
-def export_(shared: Shared, session: str, form: str | None, target: str | None, *, dry_run: bool) -> None:
+def export_(
+    shared: Shared,
+    session: str,
+    form: str | None,
+    target: str | None,
+    formerly: str | None,
+    *,
+    dry_run: bool,
+) -> None:
     r"""Write a session for somebody to read, or its log's own lines; what is damaged is left out.
 
     \b
     Examples:
       carrel sessions export s1
-      carrel sessions export s1 --format html --output s1.html
+      carrel sessions export s1 --format html --to s1.html
       carrel sessions export s1 --format jsonl | gzip > s1.jsonl.gz
     """
+    target = formerly if target is None else target
     form = form or ("jsonl" if shared.as_json and target is None else "md")
     with _owners(shared, f"session {shown(session)}") as workspace:
         pieces = export(workspace.sessions, session, form)
