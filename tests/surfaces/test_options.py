@@ -173,3 +173,32 @@ def test_where_an_agent_is_nobody_is_told_that_there_is_none(cli, tmp_path, samp
     assert "bare_directory" in cli("context", "report", cwd=desk).warnings
     (desk / "AGENTS.md").write_text("Be brief.\n")
     assert "bare_directory" not in cli("context", "report", cwd=desk).warnings
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["export", "--to", "given.zip"],
+        ["export", "--format", "json"],
+        ["export", "--to", "given.zip", "--dry-run"],
+        ["backup", "create", "--to", "kept.zip"],
+        ["migrate", "--to", "moved"],
+        ["agents", "list"],
+        ["agents", "show", "kate"],
+        ["integrate", "claude", "install"],
+    ],
+    ids=" ".join,
+)
+def test_an_agent_that_is_not_there_is_refused_also_by_what_is_about_all(cli, sample, tmp_path, verb):
+    sample.put(TWO_AGENTS)
+    outcome = cli("-C", sample, "--agent", "nobody", *verb, "--json", cwd=tmp_path)
+    assert (outcome.code, outcome.error["code"]) == (3, "unknown_agent")
+    assert not any((tmp_path / name).exists() for name in ("given.zip", "kept.zip", "moved", ".claude"))
+    assert cli("-C", sample, "--agent", "milo", *verb, "--json", cwd=tmp_path).code == 0
+
+
+def test_hooks_of_a_project_are_not_put_in_for_an_agent_that_its_workspace_lacks(cli, sample):
+    sample.put(TWO_AGENTS)
+    outcome = cli("--agent", "nobody", "integrate", "claude", "install", "--json", cwd=sample.path)
+    assert (outcome.code, outcome.error["code"]) == (3, "unknown_agent")
+    assert not (sample / ".claude").exists()

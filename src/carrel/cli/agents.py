@@ -45,6 +45,7 @@ def list_(shared: Shared) -> None:
       carrel agents list
       carrel -C my-agent agents list --json
     """
+    shared.know_agent()
     with Workspace.open(shared.root, team=True) as workspace:
         subagents = workspace.subagents(scope=shared.scope)
         rows = workspace.agents(subagents)
@@ -77,6 +78,7 @@ def show(shared: Shared, name: str) -> None:
       carrel agents show main
       carrel agents show researcher --json
     """
+    shared.know_agent()
     with Workspace.open(shared.root, team=True) as workspace:
         found = workspace.subagents(scope=shared.scope)
         configured = {agent.id: agent for agent in workspace.config.settings.agents}

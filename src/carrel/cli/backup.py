@@ -54,6 +54,7 @@ def create_command(shared: Shared, to: str | None, dry_run: bool) -> None:
       carrel -C pg://acme/studio backup create --to studio.zip --json
     """
     owner_only(shared)
+    shared.know_agent()
     created = create(shared.root, to, environ=os.environ, progress=bar(shared), dry_run=dry_run)
     output.warnings(inside(shared, created.file))
     if shared.as_json:

@@ -49,6 +49,7 @@ def export(shared: Shared, to: str | None, form: Form | None, dry_run: bool) -> 
       carrel -C my-agent export --format markdown | less
       carrel -C my-agent --scope shared export --to for-others.zip
     """
+    shared.know_agent()
     if to == "":
         raise click.UsageError("--to is empty: name a file.")
     chosen = form or form_of(to or "") or ("json" if shared.as_json and to is None else None)

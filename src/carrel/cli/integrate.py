@@ -12,6 +12,7 @@ import click
 from carrel.adapters.harness import quick, settings
 from carrel.adapters.harness.settings import Edit, Standing, Where
 from carrel.adapters.harness.wire import HARNESSES
+from carrel.app import Workspace
 from carrel.cli import output
 from carrel.cli.options import Shared, shared_options
 from carrel.files.resolve import RootMissing, RootNotDirectory
@@ -77,11 +78,14 @@ def _project(named: str | None) -> Path:
 
 
 def _unmet(shared: Shared, folder: Path, where: Where) -> Iterator[Finding]:
-    """Yield what keeps the hooks from having anything to say; a workspace that was named must be there."""
-    if shared.directory is not None:
-        if not is_address(shared.directory) and not absolute(shared.directory).is_dir():
-            raise RootMissing(shared.directory)
-    elif where == "project" and not quick.around(str(folder)):
+    """Yield what keeps the hooks from having anything to say; what was named must be there."""
+    around = quick.around(str(folder)) if shared.directory is None and where == "project" else ""
+    root = shared.directory or around
+    if shared.directory is not None and not is_address(root) and not absolute(root).is_dir():
+        raise RootMissing(root)
+    if shared.agent is not None and root and not is_address(root):
+        Workspace.open(root, agent=shared.agent).close()
+    if shared.directory is None and where == "project" and not around:
         yield Finding(
             code="no_workspace_around",
             severity="warning",

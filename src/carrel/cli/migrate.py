@@ -32,6 +32,7 @@ def migrate(shared: Shared, target: str, dry_run: bool) -> None:
       carrel -C pg://acme/studio migrate --to ./my-agent
     """
     owner_only(shared)
+    shared.know_agent()
     moved = move(shared.root, target, environ=os.environ, progress=bar(shared), dry_run=dry_run)
     if shared.as_json:
         output.document(to_builtins(moved))

@@ -57,6 +57,11 @@ class Shared(Struct):
             _tell_of_bare(find_workspace())
         return opened
 
+    def know_agent(self) -> None:
+        """Refuse an agent that the workspace does not have, in a command that is about all of them."""
+        if self.agent is not None:
+            self.open().close()
+
 
 def _tell_of_bare(root: Path) -> None:
     """Warn who stands in a directory without an agent: all would work, with nothing to read."""
