@@ -14,11 +14,12 @@ from carrel.config import WORKSPACE_FILE
 from carrel.context.assemble import Assembler
 from carrel.context.build import Ground
 from carrel.context.report import Report
-from carrel.errors import Unavailable
-from carrel.files import Content, Entry, FileStore, Unreadable, walk
+from carrel.errors import Unavailable, UsageError
+from carrel.files import Content, Entry, FileStore, Unreadable, show, walk
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.files.paths import BadPath, clean
 from carrel.findings import Finding
+from carrel.home import Home
 from carrel.opening import Opened, settle_layout
 from carrel.records import Records
 from carrel.runtime import edit, explorer, roster
@@ -43,6 +44,18 @@ OWNER = "owner"
 """Who changes files where nobody else is named."""
 
 
+class WorkspaceClosed(UsageError):
+    """Somebody asks a workspace for something that was closed in this process."""
+
+    code = "workspace_closed"
+
+    def __init__(self, location: str) -> None:
+        super().__init__(
+            f"The workspace {show(location)} is closed.",
+            hint="Open it again, and close it only when all that works with it is done.",
+        )
+
+
 class Shelf(ABC):
     """The files of an opened workspace, with the eyes of one listener or another.
 
@@ -50,10 +63,9 @@ class Shelf(ABC):
     """
 
     def __init__(self, opened: Opened, agent: AgentSettings, *, base: Opened | None = None) -> None:
-        self._base = opened if base is None else base
-        """The workspace before the agent's own was taken instead."""
-        self.home = opened.home
-        self.files = opened.files
+        self._opened: tuple[Opened, Opened] | None = (opened, opened if base is None else base)
+        """The agent's workspace, and the one before it was taken instead; none once it is closed."""
+        self._place = opened.home.root, opened.home.location
         self.config = opened.config
         self.agent = agent
         self.manifest = opened.manifest
@@ -62,12 +74,35 @@ class Shelf(ABC):
     @property
     def root(self) -> Path | None:
         """The directory, where it lives in one."""
-        return self.home.root
+        return self._place[0]
 
     @property
     def location(self) -> str:
         """What the workspace is called for good: its directory, or its address."""
-        return self.home.location
+        return self._place[1]
+
+    @property
+    def home(self) -> Home:
+        """Where it lives; nothing is read or written but by way of this or of the files."""
+        return self._still_open()[0].home
+
+    @property
+    def files(self) -> FileStore:
+        """What people and agents write."""
+        return self._still_open()[0].files
+
+    @property
+    def _base(self) -> Opened:
+        return self._still_open()[1]
+
+    def refuse_closed(self) -> None:
+        """Raise where it was closed."""
+        self._still_open()
+
+    def _still_open(self) -> tuple[Opened, Opened]:
+        if self._opened is None:
+            raise WorkspaceClosed(self.location)
+        return self._opened
 
     @abstractmethod
     def report(self, *, scope: str = Scope.MAIN) -> Report:
@@ -262,13 +297,19 @@ class Shelf(ABC):
         return roster.agents_of(self.assembler.ground, self.config.origins, subagents)
 
     def close(self) -> None:
-        """Let go of what was opened; sessions bring what is derived from them up to date first."""
+        """Let go of what was opened; sessions bring what is derived from them up to date first.
+
+        Whoever asks for something afterwards is told that it is closed. Twice is as good as once.
+        """
         for name in ("forgetting", "dreaming", "memory"):
             vars(self).pop(name, None)
         for name in ("searching", "conversations", "records", "counts"):
             resource = vars(self).pop(name, None)
             if resource is not None:
                 resource.close()
+        for name in ("assembler", "layout"):
+            vars(self).pop(name, None)
+        self._opened = None
 
     def __enter__(self) -> Self:
         return self

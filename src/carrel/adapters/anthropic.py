@@ -41,6 +41,7 @@ class CarrelMemoryTool(BetaAbstractMemoryTool):
         self, workspace: Workspace, *, session: str | None = None, scope: str = Scope.SHARED
     ) -> None:
         super().__init__()
+        self._workspace = workspace
         self._tools = workspace.conversations.tools(session, scope, unseen=True)
         if NAME not in self._tools:
             raise NoMemoryTool(workspace.agent.id, scope)
@@ -70,6 +71,7 @@ class CarrelMemoryTool(BetaAbstractMemoryTool):
         return self._run(command)
 
     def _run(self, command: Any) -> str:
+        self._workspace.refuse_closed()  # no matter of the model's, which would only try again
         try:
             return self._tools.call(NAME, command.to_dict(exclude_none=True))
         except CarrelError as error:

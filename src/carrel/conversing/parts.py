@@ -190,7 +190,7 @@ def tools_of(
             *beyond,
         ),
         keeper=keeper,
-    ).registry()
+    ).registry(ready=shelf.refuse_closed)
 
 
 def _owners(shelf: Shelf) -> tuple[str, ...]:

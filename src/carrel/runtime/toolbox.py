@@ -67,8 +67,8 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     keeper: Callable[[], Keeper] | None = None
     """Who keeps what the agent learns; nobody where it has no memory."""
 
-    def registry(self) -> Registry:
-        """Return the tools that the agent may call."""
+    def registry(self, *, ready: Callable[[], None] = lambda: None) -> Registry:
+        """Return the tools that the agent may call, each as long as `ready` raises nothing."""
         access = access_for(self._reach(), self.ground.layout, self._agents, self._results)
         access = replace(access, page=min(MOST_CHARACTERS, max(FEWEST_CHARACTERS, self.page)))
         proposer = self._proposer()
@@ -92,7 +92,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
             # Offered where it is asked for by its name: it says the same as others, to models trained on it.
             if MEMORY_TOOL in self.ground.agent.allowed_tools and self.scope is Scope.MAIN:
                 tools.append(memory_tool(MemoryFolder(writer=writer, hold=hold)))
-        return Registry(tools).allowed(self.ground.agent.allowed_tools)
+        return Registry(tools, ready=ready).allowed(self.ground.agent.allowed_tools)
 
     def _reach(self) -> "_Reach":
         """Return the files as this listener may see them: strangers not what is kept out of the prompt."""

@@ -152,9 +152,10 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class Registry:
-    """The tools that one agent has, by name."""
+    """The tools that one agent has, by name; `ready` raises when they can no longer be called."""
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+    def __init__(self, tools: Iterable[Tool] = (), *, ready: Callable[[], None] = lambda: None) -> None:
+        self._ready = ready
         found = sorted(tools, key=lambda tool: tool.name)
         self._tools = {tool.name: tool for tool in found}
         odd = [tool.name for tool in found if not NAME.fullmatch(tool.name)]
@@ -176,7 +177,8 @@ class Registry:
         patterns = tuple(patterns)
         if not patterns:
             return self
-        return Registry(tool for tool in self if any(_matches(tool.name, p) for p in patterns))
+        found = [tool for tool in self if any(_matches(tool.name, p) for p in patterns)]
+        return Registry(found, ready=self._ready)
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return what a model is told, sorted by name, the same at every call."""
@@ -191,6 +193,7 @@ class Registry:
 
     def call(self, name: str, arguments: Mapping[str, Any] | str = "") -> Any:
         """Call a tool with arguments as an object or as the JSON text that a model wrote."""
+        self._ready()
         return self.get(name).call(arguments)
 
 
