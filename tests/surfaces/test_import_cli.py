@@ -30,7 +30,7 @@ def test_the_way_from_another_program_to_an_answer(cli, desk, shop):
     assert "pnpm" not in (desk / "AGENTS.md").read_text()
     done = cli("-C", desk, "import", shop)
     assert "1 new, 1 waiting for you." in done.text
-    assert "Next: carrel memory review" in done.text
+    assert f"Next: carrel -C {desk} memory review" in done.text
     review = cli("-C", desk, "memory", "review").text
     assert "Imported from claude-code: CLAUDE.md, line 5." in review
     assert "+- `pnpm test` runs the tests" in review

@@ -80,7 +80,7 @@ def import_(
     if shared.as_json:
         output.document(to_builtins(done) | {"counts": done.counts})
     else:
-        _show(done)
+        _show(shared, done)
     return None
 
 
@@ -126,12 +126,12 @@ def _restore(shared: Shared, source: str, place: str, *, dry_run: bool) -> None:
         output.line(f"\nNext: carrel trust {output.printable(place)}")
 
 
-def _show(done: Imported) -> None:
+def _show(shared: Shared, done: Imported) -> None:
     """Say for people what became of each piece, and what to do next."""
     output.line(f"{output.printable(done.source)} is {done.kind}.")
     if done.in_place:
         output.line(f"It is used as it is, with {len(done.rows):,} files; none was changed.")
-        output.line("\nNext: carrel context report")
+        output.line(f"\nNext: {shared.again} context report")
         return
     told = [row for row in done.rows if row.action != "same"]
     for row in told[:_MOST_ROWS]:
@@ -143,7 +143,7 @@ def _show(done: Imported) -> None:
         f"{counts[action]:,} {said}" for action, (said, _) in _SAID.items() if action in counts
     )
     output.line(f"{'It would be' if done.dry_run else 'In all'}: {summary or 'nothing'}.")
-    _show_next(done)
+    _show_next(shared, done)
 
 
 def _show_row(row: Row) -> None:
@@ -154,13 +154,13 @@ def _show_row(row: Row) -> None:
         output.line(output.styled(f"{'':<{_LONGEST}}  {output.printable(row.reason)}", dim=True))
 
 
-def _show_next(done: Imported) -> None:
+def _show_next(shared: Shared, done: Imported) -> None:
     counts = done.counts
     if done.dry_run:
         output.line("\nNothing was changed. Next: the same command without --dry-run")
     elif counts.get("proposal"):
-        output.line("\nNext: carrel memory review   (what waits for your word)")
+        output.line(f"\nNext: {shared.again} memory review   (what waits for your word)")
     elif counts.get("new") or counts.get("merge"):
-        output.line("\nNext: carrel context report")
+        output.line(f"\nNext: {shared.again} context report")
     if not done.dry_run and any(counts.get(action) for action in ("new", "merge", "proposal", "beside")):
         output.line("Undo: the same command with --undo")

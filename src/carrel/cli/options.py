@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import update_wrapper
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVar
 
 import click
@@ -40,6 +41,13 @@ class Shared(Struct):
         if self.directory is None:
             return find_workspace()
         return self.directory if is_address(self.directory) else Path(self.directory)
+
+    @property
+    def again(self) -> str:
+        """How the next command begins that is about the same workspace and agent."""
+        named = (("-C", self.directory), ("--agent", self.agent))
+        given = (f" {option} {output.printable(quote(value))}" for option, value in named if value)
+        return f"carrel{''.join(given)}"
 
     def copy_root(self) -> None:
         """Copy the workspace for a dry run, with a bar; elsewhere, or a second time, do nothing."""
