@@ -12,39 +12,61 @@ import re
 import signal
 import statistics
 import time
-from collections import defaultdict
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from http.client import HTTPException
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.torture import verifier
 from tests.torture.desk import FILES, Desk
 from tests.torture.rows import Defect, Meter, Row
 from tests.torture.serving import Daytime, Sample, Server
 
-_FILES = 10_000
-_WARM, _WARM_LONG = 600, 10_000
-"""How many requests warm a server up, without a pause, in a short run and in a long one: what is kept for speed is there then.
+_QUICK = 600
 
-By count, as a machine may be busy.
-"""
 
-_PAUSE = 0.1
-"""Between two requests after that: a server is not asked all the time, and other tests run beside this one."""
+class Scale(NamedTuple):
+    """How much there is to know, how often what happens, all of it by requests: a machine may be busy."""
 
-_KILLS, _LEAPS = 24, 40
-"""How many of each there are in a long run; a short one has an eighth of them."""
+    files: int
+    things: int
+    """How many are asked for, and how many files rewritten: with ever new ones, what is kept for speed would never be full."""
+
+    sessions: int
+    lasting: int
+    """Requests during which the same sessions are spoken in; those before them are left alone as long, and then removed."""
+
+    warm: int
+    """Requests before memory is judged: by then each thing was asked for, and whatever can happen has happened."""
+
+    leap: int
+    """Requests between two leaps of the clock."""
+
+    kill: int
+    """Requests between two kills of the other server."""
+
+    beat: float
+    """Seconds from one request to the next, after the first ones: a long run is to last, beside others."""
+
+
+_SHORT = Scale(files=500, things=30, sessions=5, lasting=100, warm=500, leap=50, kill=400, beat=0)
+_LONG = Scale(
+    files=10_000, things=200, sessions=20, lasting=1_000, warm=10_000, leap=1_000, kill=1_500, beat=0.2
+)
 
 _HOUR, _DAY = 3_600, 86_400
 _FAR = (_HOUR, -_HOUR, _DAY, -_DAY, 40 * _DAY, 3_650 * _DAY, -400 * _DAY, 0)
-"""Seconds by which the time of day can be wrong."""
+"""Seconds by which the time of day can be wrong; each once before memory is judged."""
 
-_QUIET = 0.5
+_BETWEEN = 10
+"""Requests between two looks at what the server has."""
+
 _SAMPLES = 400
 _SPARE = 8
 MOST_GROWTH = 5.0
-"""Megabytes, in a run of less than ten minutes; a longer one is held to a slope."""
+"""Megabytes, in a short run; a longer one is held to a slope."""
 
 MOST_SLOPE = 1.0
 """Megabytes an hour."""
@@ -52,12 +74,6 @@ MOST_SLOPE = 1.0
 _LONG_SECONDS = 600.0
 _TOKEN = re.compile(r"<(\w+)>")
 _ID = re.compile(r'"message_id":"(m\d+)"')
-_SESSIONS = 20
-_LASTING = 1_000
-"""Requests during which the same sessions are spoken in; those before them are left alone as long, and then removed."""
-
-_THINGS = 200
-"""How many are asked for: with ever new ones, what is kept for speed would take hours to be full."""
 
 Place = tuple[Desk, Daytime]
 
@@ -65,8 +81,8 @@ Place = tuple[Desk, Daytime]
 class Load:
     """Whoever asks for a little of everything, and remembers what was acknowledged."""
 
-    def __init__(self, meter: Meter, chance: random.Random) -> None:
-        self._meter, self.chance = meter, chance
+    def __init__(self, meter: Meter, scale: Scale) -> None:
+        self._meter, self.scale, self.chance = meter, scale, random.Random(meter.seed)
         self.requests = self.refused = 0
         self.said: dict[str, list[str]] = defaultdict(list)
         self.removed: list[str] = []
@@ -89,7 +105,7 @@ class Load:
         server.send("POST", f"sessions/{self._session()}/entries", self._message())
 
     def _deeds(self) -> list[tuple[Callable[[Server], int], float]]:
-        thing, session = self.chance.randrange(_THINGS), f"s{self.requests // _LASTING}-0"
+        thing, session = self.chance.randrange(self.scale.things), f"s{self._now}-0"
         asked = {"session": session, "query": f"Which thing is {thing}?"}
         return [
             (self._say, 20),
@@ -104,16 +120,20 @@ class Load:
             (lambda server: server.ask("GET", "health"), 0.3),
         ]
 
+    @property
+    def _now(self) -> int:
+        return self.requests // self.scale.lasting
+
     def _session(self) -> str:
-        return f"s{self.requests // _LASTING}-{self.chance.randrange(_SESSIONS)}"
+        return f"s{self._now}-{self.chance.randrange(self.scale.sessions)}"
 
     def _age(self, session: str) -> int:
-        return self.requests // _LASTING - int(session[1:].partition("-")[0])
+        return self._now - int(session[1:].partition("-")[0])
 
     def _message(self) -> dict[str, object]:
         said = {
             "role": "user",
-            "content": f"Thing {self.requests % _THINGS} is red.",
+            "content": f"Thing {self.requests % self.scale.things} is red.",
             "message_id": f"m{self.requests}",
         }
         return {"messages": [said]}
@@ -131,7 +151,8 @@ class Load:
         return status
 
     def _write(self, server: Server) -> int:
-        path, text = f"knowledge/new/{self.chance.randrange(200)}.md", f"# New\n\n{self.requests}\n"
+        number, text = self.chance.randrange(self.scale.things), f"# New\n\n{self.requests}\n"
+        path = f"knowledge/new/{number}.md"
         head = {"If-Match": "*"} if path in self.written else {"If-None-Match": "*"}
         status = server.ask("PUT", f"files/{path}", text.encode(), **head)
         self.written |= {path: text} if status < 300 else {}
@@ -150,7 +171,7 @@ class Load:
     def served_wrong(self, server: Server) -> list[str]:
         """Return what is served in another order than it was said in, whatever the clock showed then."""
         wrong = list[str]()
-        for session, told in sorted(self.said.items())[-_SESSIONS:]:
+        for session, told in self.said.items():
             known, text = set(told), server.read(f"sessions/{session}/entries?limit=200")
             found = [each for each in _ID.findall(text) if each in known]
             wrong += (
@@ -177,53 +198,63 @@ class Load:
         return wrong + verifier.told_once(self.facts, facts, "facts")
 
 
+class Seen(NamedTuple):
+    """What the server that lives had from time to time, and how often what happened."""
+
+    samples: list[Sample]
+    happened: Counter[str]
+
+
 def soak(meter: Meter) -> None:
-    """Do a little of everything until the time is up; each second of it is a trial."""
-    chance = random.Random(meter.seed)
-    more = {f"knowledge/{n // 100:03}/{n:05}.md": f"# {n}\n\nThing {n} stands here.\n" for n in range(_FILES)}
-    desk, daytime, load = Desk(meter.folder, {**FILES, **more}), Daytime(meter.folder), Load(meter, chance)
-    samples, happened, server = list[Sample](), dict[str, int](), Server(desk, daytime)
+    """Do a little of everything until it was asked for often enough; each request after the first ones is a trial."""
+    scale = _SHORT if meter.wanted <= _QUICK else _LONG
+    more = {
+        f"knowledge/{n // 100:03}/{n:05}.md": f"# {n}\n\nThing {n} stands here.\n" for n in range(scale.files)
+    }
+    desk, daytime, load = Desk(meter.folder, {**FILES, **more}), Daytime(meter.folder), Load(meter, scale)
+    seen, server = Seen([], Counter()), Server(desk, daytime)
     try:
-        happened = _go_on(meter, load, server, samples, (desk, daytime))
+        _go_on(meter, load, server, seen, (desk, daytime))
         for told in load.served_wrong(server):
             meter.check(is_kept=False, told=told)
     except (OSError, HTTPException) as error:
         meter.check(is_kept=False, told=f"{load.requests}: {type(error).__name__} {error}")
     finally:
         server.stop(signal.SIGKILL)
-    _judge(meter, samples)
+    _judge(meter, seen.samples)
     meter.figures["requests"] = f"{load.requests:,}, {load.refused:,} refused"
-    meter.figures |= {name: f"{times}" for name, times in happened.items()}
+    meter.figures |= {name: f"{times}" for name, times in seen.happened.items()}
     _look_after(meter, desk)
     for told in load.wrong(desk):
         meter.check(is_kept=False, told=told)
 
 
-def _go_on(meter: Meter, load: Load, server: Server, samples: list[Sample], place: Place) -> dict[str, int]:
-    """Ask two servers by turns, of which one is killed now and then; return how often what happened."""
-    kills, leaps = 0, 0
-    few, warm = (1, _WARM_LONG) if meter.wanted >= _LONG_SECONDS else (8, _WARM)
-    chance, other = load.chance, Server(*place)
+def _go_on(meter: Meter, load: Load, server: Server, seen: Seen, place: Place) -> None:
+    """Ask two servers by turns, of which one is killed now and then, in a time of day that leaps."""
+    scale, chance, other = load.scale, load.chance, Server(*place)
     try:
-        for _ in range(warm):
-            load.ask(server)
-        while meter.goes_on:
+        for asked in count(1):
+            if not meter.goes_on:
+                break
+            began, is_warm = time.monotonic(), asked > scale.warm
             load.ask(chance.choice((server, other)))
-            time.sleep(_PAUSE)
-            if not samples or time.monotonic() - samples[-1].at > _QUIET:
-                samples.append(server.sample())
-                meter.tried(round(samples[-1].at - samples[0].at) - meter.trials)
-            if meter.trials * _LEAPS > leaps * meter.wanted * few:
-                leaps += place[1].leap(_FAR[leaps % len(_FAR)] if leaps < len(_FAR) else chance.choice(_FAR))
-            if meter.trials * _KILLS > (kills + 1) * meter.wanted * few:
+            if is_warm and asked % _BETWEEN == 0:
+                seen.samples.append(server.sample())
+            if asked % scale.leap == 0:
+                leaps = seen.happened["leaps of the clock"]
+                place[1].leap(_FAR[leaps] if leaps < len(_FAR) else chance.choice(_FAR))
+                seen.happened["leaps of the clock"] += 1
+            if asked % scale.kill == 0:
                 load.leave(other)
                 other.stop(signal.SIGTERM if chance.random() < 0.3 else signal.SIGKILL)  # as often
-                other, kills = Server(*place), kills + 1
+                other = Server(*place)
+                seen.happened["kills"] += 1
+            meter.tried(int(is_warm))
+            time.sleep(max(0.0, began + scale.beat - time.monotonic()) if is_warm else 0)
     finally:
         other.stop(signal.SIGKILL)
     if not place[1].leap(0):
         meter.left_out.append("no compiler here: the time of day did not leap")
-    return {"kills": kills, "leaps of the clock": leaps}
 
 
 def _look_after(meter: Meter, desk: Desk) -> None:
@@ -240,17 +271,13 @@ def _judge(meter: Meter, samples: list[Sample]) -> None:
     if len(samples) < _SPARE:
         meter.left_out.append("too short a time to see anything grow")
         return
-    is_long = samples[-1].at - samples[0].at >= _LONG_SECONDS
-    if is_long:
-        samples = samples[len(samples) // 4 :]  # by then whatever is kept for speed is kept
-    seconds, third = samples[-1].at - samples[0].at, len(samples) // 3
-    sizes = [each.megabytes for each in samples]
-    growth = statistics.median(sizes[-third:]) - statistics.median(sizes[:third])
-    told = f"{sizes[0]:.0f} MB, {growth:+.1f} MB in {seconds:.0f} s"
-    if not is_long:
-        meter.check(growth <= MOST_GROWTH, f"memory grew by {growth:.1f} MB in {seconds:.0f} s")
+    seconds, sizes = samples[-1].at - samples[0].at, [each.megabytes for each in samples]
+    growth = _slope(list(enumerate(sizes))) * len(sizes)
+    told = f"{sizes[0]:.0f} MB, {growth:+.1f} MB in {len(sizes) * _BETWEEN:,} requests"
+    if meter.wanted <= _QUICK or seconds < _LONG_SECONDS:
+        meter.check(growth <= MOST_GROWTH, f"memory grows: {told}")
     else:
-        slope = _slope(samples) * _HOUR
+        slope = _slope([(each.at, each.megabytes) for each in samples]) * _HOUR
         meter.check(slope <= MOST_SLOPE, f"memory grows by {slope:.1f} MB an hour")
         told = f"{told}, {slope:+.2f} MB an hour"
     for name in ("descriptors", "threads"):
@@ -263,10 +290,10 @@ def _judge(meter: Meter, samples: list[Sample]) -> None:
     meter.figures["descriptors and threads"] = f"{samples[-1].descriptors} and {samples[-1].threads}"
 
 
-def _slope(samples: list[Sample]) -> float:
-    """The Theil-Sen slope of memory, in megabytes a second: what most pairs say."""
-    some = samples[:: max(1, len(samples) // _SAMPLES)]
-    return statistics.median((b.megabytes - a.megabytes) / (b.at - a.at) for a, b in combinations(some, 2))
+def _slope(points: Sequence[tuple[float, float]]) -> float:
+    """The Theil-Sen slope: what most pairs say, so that a step which is made once is none."""
+    some = points[:: max(1, len(points) // _SAMPLES)]
+    return statistics.median((y - x) / (b - a) for (a, x), (b, y) in combinations(some, 2))
 
 
 def _text(path: Path) -> str:
@@ -275,9 +302,9 @@ def _text(path: Path) -> str:
 
 SOAK = Row(
     number=12,
-    promise="soak: mixed load over 10,000 files, with kills and leaps of the clock; in seconds",
-    quick=45,
-    long=7_200,
+    promise="soak: mixed load over 10,000 files, with kills and leaps of the clock; in requests",
+    quick=_QUICK,
+    long=27_000,
     share=1,
     run=soak,
     paced=True,
