@@ -51,7 +51,7 @@ class Scale(NamedTuple):
     """Seconds from one request to the next, after the first ones: a long run is to last, beside others."""
 
 
-_SHORT = Scale(files=500, things=30, sessions=5, lasting=100, warm=500, leap=50, kill=400, beat=0)
+_SHORT = Scale(files=200, things=30, sessions=5, lasting=100, warm=500, leap=50, kill=400, beat=0)
 _LONG = Scale(
     files=10_000, things=200, sessions=20, lasting=1_000, warm=10_000, leap=1_000, kill=1_500, beat=0.2
 )
@@ -145,9 +145,9 @@ class Load:
         return status
 
     def _remove(self, server: Server, session: str) -> int:
+        del self.said[session]  # whether it is there is not known until there is an answer
         status = server.ask("DELETE", f"sessions/{session}")
         self.removed += [session] if status < 300 else []
-        del self.said[session]
         return status
 
     def _write(self, server: Server) -> int:
@@ -183,7 +183,8 @@ class Load:
         """Return what is lost, doubled, torn or in another order, as the disk has it."""
         wrong = list[str]()
         for session, told in self.said.items():
-            entries, torn = verifier.entries(desk.log(session))
+            log = desk.log(session)
+            entries, torn = verifier.entries(log) if log.exists() else ([], [])
             found = [str(entry["message_id"]) for entry in entries]
             known = set(told)
             wrong += [*torn, *verifier.told_once(told, found, session)]
