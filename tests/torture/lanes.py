@@ -17,16 +17,16 @@ Try = Callable[[Row, float], int]
 """Tries a row for so many seconds, and returns how that ended."""
 
 
-def count_lanes() -> int:
-    """One for each processor but one, which is for what is paced, and for whoever works on this machine."""
-    return max(1, len(os.sched_getaffinity(0)) - 1)
+def count_lanes(*, is_paced: bool) -> int:
+    """One for each processor; where something is paced, one of them is for that."""
+    return max(1, len(os.sched_getaffinity(0)) - is_paced)
 
 
 def try_all(rows: Sequence[Row], seconds: float, try_one: Try) -> list[int]:
     """Try all rows within a time: each has its share of what is left when its turn comes."""
     paced = [row for row in rows if row.paced]
     waiting = sorted((row for row in rows if not row.paced), key=lambda row: row.number)
-    end, lock, lanes = time.monotonic() + seconds, Lock(), count_lanes()
+    end, lock, lanes = time.monotonic() + seconds, Lock(), count_lanes(is_paced=bool(paced))
 
     def take() -> tuple[Row, float] | None:
         with lock:

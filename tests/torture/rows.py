@@ -64,7 +64,10 @@ class Defect(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A promise, how often it is tried in the quick tier and in the long one, and its share of the time."""
+    """A promise, how often it is tried in the quick tier and in the long one, and its share of the time.
+
+    Shares are the minutes, about, that the long tier takes on two processors with nothing else to do.
+    """
 
     number: int
     promise: str

@@ -269,6 +269,7 @@ def _look_after(meter: Meter, desk: Desk) -> None:
 
 
 def _judge(meter: Meter, samples: list[Sample]) -> None:
+    """Hold memory to its limit, in a long run from where SQLite's pages, the last to be, are all in use."""
     if len(samples) < _SPARE:
         meter.left_out.append("too short a time to see anything grow")
         return
@@ -278,7 +279,8 @@ def _judge(meter: Meter, samples: list[Sample]) -> None:
     if meter.wanted <= _QUICK or seconds < _LONG_SECONDS:
         meter.check(growth <= MOST_GROWTH, f"memory grows: {told}")
     else:
-        slope = _slope([(each.at, each.megabytes) for each in samples]) * _HOUR
+        full = samples[len(samples) // 3 :]
+        slope = _slope([(each.at, each.megabytes) for each in full]) * _HOUR
         meter.check(slope <= MOST_SLOPE, f"memory grows by {slope:.1f} MB an hour")
         told = f"{told}, {slope:+.2f} MB an hour"
     for name in ("descriptors", "threads"):

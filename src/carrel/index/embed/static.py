@@ -6,6 +6,7 @@ token alike; a query may count rare words more, which finds better and leaves wh
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -159,7 +160,9 @@ def _place(tensor: _Tensor) -> int:
     return start
 
 
+@cache
 def _load_vocabulary() -> _Splintr:
+    """Load it once per process, for all workspaces: it is immutable."""
     from splintr import Tokenizer  # noqa: PLC0415 - its types are incomplete
 
     return Tokenizer.from_pretrained(_VOCABULARY)
