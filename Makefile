@@ -16,7 +16,7 @@ test:  ## everything CI runs
 	@$(MAKE) --no-print-directory --jobs 2 check suite
 
 suite: $(VENV)/.checked browser
-	@PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
+	@TMPDIR=$$(.ci/scratch) PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -q
 
 MINUTES ?= 30
 torture: $(VENV)/.checked  ## every promise tried for MINUTES, and the table of docs/reliability.md

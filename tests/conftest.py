@@ -23,6 +23,7 @@ settings.register_profile(
 )  # nor is a commit to blame for luck
 settings.load_profile("house")
 PATIENCE = 240.0
+gc.disable()  # until all tests are collected: a third of the time that takes went into searches that found nothing
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -33,6 +34,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_finish() -> None:
     """Leave what is loaded out of every search for garbage: nearly a million objects, and all of them stay."""
     gc.freeze()
+    gc.enable()
 
 
 class Outcome(NamedTuple):

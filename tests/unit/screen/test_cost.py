@@ -1,4 +1,4 @@
-"""Hostile texts cost time in proportion to their size: four times the text, about four times the time."""
+"""Hostile texts cost time in proportion to their size: eight times the text, about eight times the time."""
 
 from time import process_time
 
@@ -8,7 +8,7 @@ from carrel.screen import personal
 from carrel.screen.injection import suspicious, visible
 from carrel.screen.secrets import find
 
-SMALL, LARGE = 250_000, 1_000_000
+SMALL, LARGE = 50_000, 400_000
 ATTEMPTS = 3
 PIECES = [
     "a", "A", "1", "-", "/", ".", "@", "=", "\\", "\n", "🔑", "aB3/", "/a",
@@ -49,7 +49,7 @@ def is_in_proportion(work, piece, small, large):
 
 
 @pytest.mark.parametrize("piece", PIECES)
-def test_four_times_the_text_takes_about_four_times_as_long(piece):
+def test_eight_times_the_text_takes_about_eight_times_as_long(piece):
     assert is_in_proportion(find, piece, SMALL, LARGE)
     text = piece * (10_000 // len(piece))
     assert all(0 <= secret.start < secret.end <= len(text) for secret in find(text))
@@ -63,4 +63,4 @@ def test_orders_are_looked_for_in_proportion_to_the_text(piece):
 
 @pytest.mark.parametrize("piece", [*NUMBERS, *PIECES[:12]])
 def test_personal_data_is_looked_for_in_proportion_to_the_text(piece):
-    assert is_in_proportion(personal.find, piece, 50_000, 200_000)
+    assert is_in_proportion(personal.find, piece, 10_000, 80_000)
