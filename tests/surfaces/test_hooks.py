@@ -6,10 +6,13 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
+from io import BytesIO, TextIOWrapper
 
 import pytest
+from tests.conftest import clean_environment
 
 from carrel import Workspace
+from carrel.adapters.harness import kept
 from carrel.cli import quick
 from carrel.tokens import Vocabulary
 
@@ -18,10 +21,10 @@ HEAVY = {"msgspec", "click", "yaml", "apsw", "numpy", "tantivy", "splintr", "pyd
 
 
 class Hook:
-    """A harness that calls the installed command."""
+    """A harness that calls the command: in this process, or as it is installed where only a real one shows it."""
 
-    def __init__(self, process, desk):
-        self.process, self.desk = process, desk
+    def __init__(self, process, desk, is_installed=False):
+        self.process, self.desk, self.is_installed = process, desk, is_installed
         self.environ = {}
 
     def __call__(
@@ -29,21 +32,40 @@ class Hook:
     ):
         if data is None:
             data = json.dumps({"session_id": "s1", "cwd": str(self.desk), **payload}).encode()
-        command = [str(self.process.script)] if python is None else [sys.executable, *python]
         words = ["hook", event, "--harness", harness, *options]
+        call = self._start if self.is_installed or python else self._run
+        code, said, reason = call(words, data, cwd or self.desk.path, python)
+        assert code == 0, reason
+        assert b"Traceback" not in reason
+        self.said, self.reason = said.decode(), reason.decode()
+        return json.loads(self.said)
+
+    def _start(self, words, data, cwd, python):
+        command = [str(self.process.script)] if python is None else [sys.executable, *python]
         done = subprocess.run(
             [*command, *words],
             input=data,
             env=self.process.environment(self.environ),
-            cwd=cwd or self.desk.path,
+            cwd=cwd,
             capture_output=True,
             timeout=60,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
-        assert b"Traceback" not in done.stderr
-        self.said, self.reason = done.stdout.decode(), done.stderr.decode()
-        return json.loads(self.said)
+        return done.returncode, done.stdout, done.stderr
+
+    def _run(self, words, data, cwd, _):
+        said, reason = BytesIO(), BytesIO()
+        with pytest.MonkeyPatch.context() as here:
+            here.chdir(cwd)
+            for name in clean_environment():
+                here.delenv(name)
+            for name, value in self.process.environment(self.environ).items():
+                here.setenv(name, value)
+            for name, stream in (("stdin", BytesIO(data)), ("stdout", said), ("stderr", reason)):
+                here.setattr(sys, name, TextIOWrapper(stream, write_through=True))
+            code = quick.run_hook(words)
+            sys.stdout.detach(), sys.stderr.detach()
+        return code, said.getvalue(), reason.getvalue()
 
     def context(self, event="session-start", *options, **more):
         return self(event, *options, **more)["hookSpecificOutput"]["additionalContext"]
@@ -56,6 +78,11 @@ class Hook:
 @pytest.fixture
 def hook(process, sample):
     return Hook(process, sample)
+
+
+@pytest.fixture
+def installed(process, sample):
+    return Hook(process, sample, is_installed=True)
 
 
 def claude(*entries, session="s1"):
@@ -88,19 +115,19 @@ def entries(hook, session):
 
 
 @pytest.mark.parametrize("harness", ["claude", "codex"])
-def test_a_session_begins_with_the_context(hook, harness):
-    said = hook(harness=harness)
+def test_a_session_begins_with_the_context(installed, harness):
+    said = installed(harness=harness)
     assert said["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     context = said["hookSpecificOutput"]["additionalContext"]
     assert "Kind, and exact." in context
     assert "All calls" not in context  # knowledge is named, and read when needed
-    assert hook.reason == ""
+    assert installed.reason == ""
 
 
-def test_cursor_hears_it_in_its_own_words(hook):
-    said = hook(
+def test_cursor_hears_it_in_its_own_words(installed):
+    said = installed(
         harness="cursor",
-        data=json.dumps({"conversation_id": "c", "workspace_roots": [str(hook.desk)]}).encode(),
+        data=json.dumps({"conversation_id": "c", "workspace_roots": [str(installed.desk)]}).encode(),
     )
     assert said["continue"] is True
     assert "Kind, and exact." in said["additional_context"]
@@ -236,21 +263,24 @@ LOADED = (
 )
 
 
-def settle():
-    """A file that changed within two seconds is never trusted by its stamp."""
-    time.sleep(2.2)
+@pytest.fixture
+def settled(hook, monkeypatch):
+    """A harness before files that are trusted by their stamps: sooner than after the two seconds that all others wait."""
+    monkeypatch.setattr(kept, "SETTLED_NS", 50_000_000)
+    time.sleep(0.1)
+    return hook
 
 
-def test_a_second_answer_is_the_same_and_loads_no_engine(hook):
-    settle()
-    first = hook("session-start", "--scope", "main")
-    recalled = hook.prompt("Which phone does Ana use?", "--scope", "main")
-    again = hook("session-start", "--scope", "main", python=("-c", LOADED))
-    loaded = set(hook.reason.split())
+def test_a_second_answer_is_the_same_and_loads_no_engine(installed):
+    time.sleep(2.2)  # a file that changed within two seconds is never trusted by its stamp
+    first = installed("session-start", "--scope", "main")
+    recalled = installed.prompt("Which phone does Ana use?", "--scope", "main")
+    again = installed("session-start", "--scope", "main", python=("-c", LOADED))
+    loaded = set(installed.reason.split())
     assert again == first
     assert loaded & HEAVY == set()
-    assert hook.prompt("Which phone does Ana use?", "--scope", "main", python=("-c", LOADED)) == recalled
-    assert set(hook.reason.split()) & HEAVY == set()
+    assert installed.prompt("Which phone does Ana use?", "--scope", "main", python=("-c", LOADED)) == recalled
+    assert set(installed.reason.split()) & HEAVY == set()
 
 
 def test_the_first_answer_does_load_it(hook):
@@ -271,42 +301,38 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_kept_answer_is_never_told_after_a_change(hook, change):
-    settle()
-    before = hook()
-    CHANGES[change](hook.desk)
-    after = hook()
+def test_a_kept_answer_is_never_told_after_a_change(settled, change):
+    before = settled()
+    CHANGES[change](settled.desk)
+    after = settled()
     assert after != before
-    assert after == hook()  # as it is made anew
+    assert after == settled()  # as it is made anew
 
 
-def test_a_kept_answer_for_the_owner_is_not_told_to_others(hook):
-    settle()
-    hook("session-start", "--scope", "main")
-    assert "Samsung" not in hook.context()
-    assert "Samsung" not in hook.context("session-start", "--scope", "shared")
+def test_a_kept_answer_for_the_owner_is_not_told_to_others(settled):
+    settled("session-start", "--scope", "main")
+    assert "Samsung" not in settled.context()
+    assert "Samsung" not in settled.context("session-start", "--scope", "shared")
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[1]", b'{"key": 1}', b"\xff\xfe", b'{"seen": {}}'])
-def test_a_damaged_cache_is_made_anew(hook, damage):
-    settle()
-    before = hook()
-    for path in (hook.process.home / "cache").rglob("*"):
+def test_a_damaged_cache_is_made_anew(settled, damage):
+    before = settled()
+    for path in (settled.process.home / "cache").rglob("*"):
         if path.is_file() and "hooks" in str(path):
             path.write_bytes(damage)
-    assert hook() == before
+    assert settled() == before
 
 
-def test_what_is_kept_is_where_a_purge_reaches_and_for_its_owner_alone(hook):
-    settle()
-    hook("session-start", "--scope", "main")
-    holding = [p for p in hook.process.home.rglob("*") if p.is_file() and b"Samsung" in p.read_bytes()]
+def test_what_is_kept_is_where_a_purge_reaches_and_for_its_owner_alone(settled):
+    settled("session-start", "--scope", "main")
+    holding = [p for p in settled.process.home.rglob("*") if p.is_file() and b"Samsung" in p.read_bytes()]
     assert holding
     assert all(path.name.startswith("index-hooks-") for path in holding)
-    assert all(path.stat().st_mode & 0o077 == 0 for path in hook.process.home.rglob("hooks"))
-    purged = hook.process("-C", hook.desk, "memory", "forget", "--query", "Samsung", "--purge", "--yes")
+    assert all(path.stat().st_mode & 0o077 == 0 for path in settled.process.home.rglob("hooks"))
+    purged = settled.process("-C", settled.desk, "memory", "forget", "--query", "Samsung", "--purge", "--yes")
     assert purged.code == 0, purged.warnings
-    assert [p for p in hook.process.home.rglob("*") if p.is_file() and b"Samsung" in p.read_bytes()] == []
+    assert [p for p in settled.process.home.rglob("*") if p.is_file() and b"Samsung" in p.read_bytes()] == []
 
 
 def test_reading_leaves_no_trace_in_the_workspace(hook):
@@ -319,7 +345,7 @@ def test_reading_leaves_no_trace_in_the_workspace(hook):
 # ------------------------------------------------------------------------------------------------ the record
 
 
-def test_a_stop_records_the_turn_once(hook, tmp_path):
+def test_a_stop_records_the_turn_once(installed, tmp_path):
     transcript = tmp_path / "t.jsonl"
     transcript.write_text(
         claude(
@@ -346,11 +372,11 @@ def test_a_stop_records_the_turn_once(hook, tmp_path):
         )
     )
     for _ in range(2):
-        assert hook("stop", transcript_path=str(transcript)) == {}
-        assert hook.reason == ""
+        assert installed("stop", transcript_path=str(transcript)) == {}
+        assert installed.reason == ""
         told = [
             (entry.role, entry.to_text(), entry.scope, entry.source_plugin)
-            for entry in entries(hook, "claude.s1")
+            for entry in entries(installed, "claude.s1")
         ]
         assert told == [
             ("user", "Where is the key?", "shared", "claude"),
@@ -358,7 +384,7 @@ def test_a_stop_records_the_turn_once(hook, tmp_path):
             ("tool", "under the mat", "shared", "claude"),
             ("assistant", "Under the mat.", "shared", "claude"),
         ]
-    assert entries(hook, "claude.s1")[1].tool_calls[0].name == "Grep"
+    assert entries(installed, "claude.s1")[1].tool_calls[0].name == "Grep"
 
 
 def test_a_stop_goes_on_where_the_last_one_ended(hook, tmp_path):
@@ -567,15 +593,15 @@ def test_secrets_are_not_recorded(hook, tmp_path):
     assert "[REDACTED" in entries(hook, "claude.s1")[0].to_text()
 
 
-def test_what_the_owner_said_is_in_the_journal_before_history_is_compacted(hook, tmp_path):
+def test_what_the_owner_said_is_in_the_journal_before_history_is_compacted(installed, tmp_path):
     transcript = tmp_path / "t.jsonl"
     transcript.write_text(claude(("user", FACT), ("assistant", [{"type": "text", "text": "I will."}])))
-    assert hook("pre-compact", "--scope", "main", transcript_path=str(transcript), trigger="auto") == {}
-    assert "Ana lives in Lima" in (hook.desk / "memory/2026-04-24.md").read_text()
-    assert "Ana lives in Lima" in hook.context("session-start", "--scope", "main", session_id="s2")
-    assert "Lima" in hook.prompt("Where does my sister Ana live?", "--scope", "main", session_id="s2")
-    assert "Lima" not in hook.context(session_id="s2")
-    assert "Lima" not in hook.prompt("Where does my sister Ana live?", session_id="s2")
+    assert installed("pre-compact", "--scope", "main", transcript_path=str(transcript), trigger="auto") == {}
+    assert "Ana lives in Lima" in (installed.desk / "memory/2026-04-24.md").read_text()
+    assert "Ana lives in Lima" in installed.context("session-start", "--scope", "main", session_id="s2")
+    assert "Lima" in installed.prompt("Where does my sister Ana live?", "--scope", "main", session_id="s2")
+    assert "Lima" not in installed.context(session_id="s2")
+    assert "Lima" not in installed.prompt("Where does my sister Ana live?", session_id="s2")
 
 
 def test_what_others_said_waits_for_the_owner(hook, tmp_path):
@@ -616,13 +642,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_whatever_goes_wrong_the_harness_goes_on_and_nothing_is_changed(hook, case):
+def test_whatever_goes_wrong_the_harness_goes_on_and_nothing_is_changed(installed, case):
     (event, *options), data = BAD[case]
-    before = hook.desk.snapshot()
-    assert hook(event, *options, data=data) == {}
-    assert hook.reason.startswith("carrel hook: ")
-    assert len(hook.reason) < 1_000
-    assert hook.desk.snapshot() == before
+    before = installed.desk.snapshot()
+    assert installed(event, *options, data=data) == {}
+    assert installed.reason.startswith("carrel hook: ")
+    assert len(installed.reason) < 1_000
+    assert installed.desk.snapshot() == before
 
 
 def test_an_unknown_harness_is_answered_with_nothing(hook):
@@ -631,9 +657,9 @@ def test_an_unknown_harness_is_answered_with_nothing(hook):
         assert "claude, codex, cursor" in hook.reason
 
 
-def test_cursor_goes_on_too(hook):
-    assert hook(harness="cursor", data=b"nonsense") == {"continue": True}
-    assert hook("prompt", harness="cursor", data=b"nonsense") == {"continue": True}
+def test_cursor_goes_on_too(installed):
+    assert installed(harness="cursor", data=b"nonsense") == {"continue": True}
+    assert installed("prompt", harness="cursor", data=b"nonsense") == {"continue": True}
 
 
 def test_broken_settings_are_told_and_do_no_harm(hook):
