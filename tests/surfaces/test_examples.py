@@ -38,25 +38,38 @@ def test_it_says_what_was_told_in_another_session(tmp_path, name):
     assert all(words in done.stdout for words in SAID[name])
 
 
-# The first block of each guide, with a model that needs no key in the place of a real one.
+# The first block of each guide, with a model that needs no key in the place of a real one, and what that needs.
 STUBS = {
-    "pydantic-ai.md": ('"openai:gpt-5"', 'FunctionModel(lambda *_: ModelResponse([TextPart("Friday.")]))'),
-    "openai-agents.md": ('name="Ada",', 'name="Ada", model=ScriptedModel([[assistant_message("Friday.")]]),'),
-    "langchain.md": ('"openai:gpt-5"', 'Toolless(responses=["Friday."])'),
-}
-PREAMBLE = """
-from agents import set_tracing_disabled
-from agents.testing import ScriptedModel, assistant_message
-from langchain_core.language_models import FakeListChatModel
+    "pydantic-ai.md": (
+        '"openai:gpt-5"',
+        'FunctionModel(lambda *_: ModelResponse([TextPart("Friday.")]))',
+        """
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel
+""",
+    ),
+    "openai-agents.md": (
+        'name="Ada",',
+        'name="Ada", model=ScriptedModel([[assistant_message("Friday.")]]),',
+        """
+from agents import set_tracing_disabled
+from agents.testing import ScriptedModel, assistant_message
 
 set_tracing_disabled(True)
+""",
+    ),
+    "langchain.md": (
+        '"openai:gpt-5"',
+        'Toolless(responses=["Friday."])',
+        """
+from langchain_core.language_models import FakeListChatModel
 
 class Toolless(FakeListChatModel):
     def bind_tools(self, *_, **__):
         return self
-"""
+""",
+    ),
+}
 
 
 @pytest.mark.parametrize("guide", sorted(STUBS))
@@ -66,7 +79,7 @@ def test_the_first_lines_of_a_guide_connect_an_agent_as_they_are_copied(tmp_path
     block = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
     lines = [line for line in block.splitlines() if line and not line.startswith(("from", "import"))]
     assert len(lines) <= 5
-    real, stub = STUBS[guide]
+    real, stub, preamble = STUBS[guide]
     assert block.count(real) == 1
     environment = {**os.environ, "CARREL_HOME": str(tmp_path / "home")}
 
@@ -83,6 +96,6 @@ def test_the_first_lines_of_a_guide_connect_an_agent_as_they_are_copied(tmp_path
         return done.stdout
 
     run("-m", "carrel", "init", "my-agent")
-    run("-c", PREAMBLE + block.replace(real, stub))
+    run("-c", preamble + block.replace(real, stub))
     session = "monday" if guide == "langchain.md" else "s1"
     assert "Friday." in run("-m", "carrel", "-C", "my-agent", "sessions", "show", session)

@@ -399,12 +399,12 @@ def test_a_line_is_not_replaced_by_more_than_a_line(new):
 @pytest.mark.parametrize(
     "text",
     [
-        "\n" * 3_000_000,
-        " " * 3_000_000,
-        "- a\n" * 750_000,
-        "a" * 3_000_000,
-        "# " + "a" * 3_000_000,
-        "---\n" + "x: y\n" * 600_000,
+        "\n" * 1_000_000,
+        " " * 1_000_000,
+        "- a\n" * 250_000,
+        "a" * 1_000_000,
+        "# " + "a" * 1_000_000,
+        "---\n" + "x: y\n" * 200_000,
         "<!-- tags: a -->\n" * 60_000,
         "    # a\n" * 40_000,
         "- a\n" + "  ```\n" * 40_000,
@@ -416,7 +416,7 @@ def test_a_hostile_text_is_edited_in_a_few_passes(text):
     result = append(text, "Insights", "- b")
     assert read(result, "Insights").strip() == "- b"
     assert remove_line(result, "- b") is not None
-    assert remove_line(text, text[:1_000_000] + "!") is None
+    assert remove_line(text, text[:300_000] + "!") is None
     with pytest.raises(SectionNotFound):
         find(text, "x/" * 100_000)
 
