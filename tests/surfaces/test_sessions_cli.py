@@ -158,13 +158,14 @@ def test_a_line_longer_than_any_message_is_refused_before_it_ends(process, desk)
     assert error["message"].startswith("Line 2: ")
 
 
-def test_an_id_that_could_not_be_a_file_is_refused_before_anything_is_read(process, desk) -> None:
+def test_an_id_that_could_not_be_a_file_is_refused_before_anything_is_read(cli, desk, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)  # who reads from it fails
     desk.put({"carrel.yaml": "layout: carrel\n"})
     before = desk.snapshot()
     for session in ("../x", "", "a/b", "x.log", ".hidden", "con", "x" * 200):
-        done = process("-C", desk, "--json", "sessions", "record", "--session", session)
+        done = cli("-C", desk, "--json", "sessions", "record", "--session", session)
         assert (done.code, done.error["code"]) == (2, "bad_id"), session
-        assert process("-C", desk, "--json", "sessions", "show", session).error["code"] == "bad_id"
+        assert cli("-C", desk, "--json", "sessions", "show", session).error["code"] == "bad_id"
     assert desk.snapshot() == before
 
 
