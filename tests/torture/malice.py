@@ -230,7 +230,7 @@ def _tempt_some(meter: Meter) -> list[tuple[float, float]]:
     _warm(meter.folder)
     while meter.goes_on:
         folder = meter.folder / "one"
-        root = folder / "desk"
+        root = folder / "in/here/desk"  # so deep that no settings lead out of the folder
         root.mkdir(parents=True)
         os.chdir(root)
         (root / "SOUL.md").write_text("Soul.\n")
@@ -238,6 +238,7 @@ def _tempt_some(meter: Meter) -> list[tuple[float, float]]:
         for trick in tricks:
             with suppress(OSError):  # another stands in its way
                 trick(root, chance)
+        before = _outside(root)  # a trick may lead there itself
         told = f"{meter.seed}/{meter.trials} {'+'.join(each.__name__[1:] for each in tricks)}"
         said = Child(lambda say, root=root, folder=folder: _watched(root, folder / "home", say)).listen()
         meter.check(said and said[-1] == "done", f"{told}: it fell over after {said[-1:]}")
@@ -246,10 +247,17 @@ def _tempt_some(meter: Meter) -> list[tuple[float, float]]:
             costs += [_cost(line)] if line.startswith("cost ") else []
         canaries = list(folder.rglob("canary*"))
         meter.check(not canaries, f"{told}: {canaries[:1]}")
+        outside = _outside(root) - before - {folder / "home"}
+        meter.check(not outside, f"{told}: written outside, {sorted(outside)[:5]}")
         meter.tried()
         os.chdir(meter.folder)
         shutil.rmtree(folder, ignore_errors=True)
     return costs
+
+
+def _outside(root: Path) -> set[Path]:
+    """Return what is in the folders above a workspace, as far as its settings can lead."""
+    return {each for above in root.parents[:3] for each in above.iterdir()}
 
 
 def _cost(line: str) -> tuple[float, float]:
@@ -327,7 +335,7 @@ MALICE = Row(
     share=13,
     in_memory=True,
     run=tempt,
-    passes="0 processes, 0 network calls, 0 canary files, <= 3 s of the processor and <= 100 MB for thirteen looks",
+    passes="0 processes, 0 network calls, 0 canary files, nothing written outside, <= 3 s of the processor and <= 100 MB for thirteen looks",
     defects=(
         Defect(
             "config/__init__.py",
