@@ -295,7 +295,7 @@ def fork(shared: Shared, session: str, at: str | None, to: str | None) -> None:
     shell_complete=complete.any_files,
     help="A new file; else standard output.",
 )
-@click.option("--output", "formerly", hidden=True)
+@click.option("--output", "formerly", hidden=True, help="What --to was called.")
 @click.option("--dry-run", is_flag=True, help="Say how large the file would be, and make none.")
 @shared_options
 @foretells
