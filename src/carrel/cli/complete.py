@@ -4,16 +4,18 @@ Whatever goes wrong, nothing is offered: a shell must not be disturbed.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # only a shell that asks has it loaded
+    from click.shell_completion import CompletionItem
+
     from carrel.app import Workspace
 
-Offer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+Offer = Callable[[click.Context, click.Parameter, str], list[str]]
 
 _MOST = 500
 
@@ -21,11 +23,11 @@ _MOST = 500
 def _offering(find: "Callable[[Workspace, str], Iterator[str]]") -> Offer:
     """Return what offers names of a workspace, its owner's as everywhere in a shell of theirs."""
 
-    def offer(context: click.Context, _: click.Parameter, begun: str) -> list[CompletionItem]:
+    def offer(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
         try:
             with _workspace(context) as workspace:
                 found = (name for name in find(workspace, begun) if name.startswith(begun))
-                return [CompletionItem(name) for _, name in zip(range(_MOST), found, strict=False)]
+                return list(islice(found, _MOST))
         except Exception:  # noqa: BLE001 - as above
             return []
 
@@ -42,26 +44,32 @@ def _workspace(context: click.Context) -> "Workspace":
     return Workspace.open(Path(named).expanduser() if named else find_workspace(), team=True)
 
 
-def directories(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+def directories(_: click.Context, __: click.Parameter, begun: str) -> "list[CompletionItem]":
     """Let the shell offer directories."""
-    return [CompletionItem(begun, type="dir")]
+    return _by_shell(begun, "dir")
 
 
-def any_files(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+def any_files(_: click.Context, __: click.Parameter, begun: str) -> "list[CompletionItem]":
     """Let the shell offer files and directories."""
-    return [CompletionItem(begun, type="file")]
+    return _by_shell(begun, "file")
 
 
-def scopes(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+def _by_shell(begun: str, kind: str) -> "list[CompletionItem]":
+    from click.shell_completion import CompletionItem  # noqa: PLC0415 - as above
+
+    return [CompletionItem(begun, type=kind)]
+
+
+def scopes(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
     """Offer who may be listening."""
-    return [CompletionItem(name) for name in ("main", "shared") if name.startswith(begun)]
+    return [name for name in ("main", "shared") if name.startswith(begun)]
 
 
-def layouts(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+def layouts(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
     """Offer the layouts that come with Carrel."""
     from carrel.workspace.layout import LAYOUTS  # noqa: PLC0415 - as above
 
-    return [CompletionItem(name) for name in LAYOUTS if name.startswith(begun)]
+    return [name for name in LAYOUTS if name.startswith(begun)]
 
 
 def _agents(workspace: "Workspace", _: str) -> Iterator[str]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from keyword import iskeyword
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from carrel import __version__, plainyaml
 from carrel.cli import output, steps
@@ -17,6 +17,9 @@ from carrel.cli.verbs import COMMANDS, alike
 from carrel.config import user_directories
 from carrel.errors import CarrelError
 from carrel.telemetry import kind_of
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class _Lazy(click.Group):
@@ -46,8 +49,10 @@ class _Lazy(click.Group):
         also = f" Did you mean {' or '.join(f'`carrel {words}`' for words in near)}?" if near else ""
         raise click.UsageError(f"No such command {name!r}.{also}", ctx)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Complete a verb without loading any."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only a shell that asks needs it
+
         found = [
             CompletionItem(name, help=told)
             for name, (_, told) in COMMANDS.items()
