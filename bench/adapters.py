@@ -82,7 +82,7 @@ def added(name: str, workspace: Workspace, bare: Hold, joined: Hold) -> list[Fig
     return [
         figure(f"a turn of {name} with a model that answers at once", median(e.seconds for e in bares), "ms"),
         figure("  what a workspace adds to it, on the processor", median(worked), "ms", ADDED),
-        figure("    of it the adapter, with the tools it offers", median(own), "ms"),
+        figure("    of it the adapter, with the tools it offers", median(own), "ms", ADDED),
         figure("    and prepare and record, called by hand", median(e.worked for e in hands), "ms"),
         figure("  by the clock, the disk and other work on the machine included", median(more), "ms"),
     ]
