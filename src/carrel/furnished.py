@@ -101,9 +101,9 @@ class Furnished(Shelf):
         author = Author(actor=actor, action="put")
         return self.memory.pen.put("workspace", path, data, author, expect=found).id
 
-    def _written(self) -> None:
+    def _written(self, *paths: str) -> None:
         if (searching := vars(self).get("searching")) is not None:
-            searching.expire()
+            searching.expire(paths)
 
     def _leave_search(self) -> None:
         """Let go of the index; who searches next opens it anew."""

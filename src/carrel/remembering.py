@@ -35,6 +35,7 @@ from carrel.records.proposals import Proposal
 from carrel.runtime.edit import changeable
 from carrel.runtime.remember import ACTOR
 from carrel.runtime.remember.troubles import REDACTED, troubles
+from carrel.runtime.unseen import EVERYTHING
 from carrel.sessions.store import Sessions
 from carrel.settings import AgentSettings
 from carrel.shelf import OWNER, Shelf
@@ -102,7 +103,7 @@ class Memory:
         shelf: Shelf,
         *,
         sessions: Callable[[str], Sessions | None],
-        written: Callable[[], None],
+        written: Callable[[str], None],
     ) -> None:
         self._shelf = shelf
         self._sessions = sessions
@@ -126,7 +127,7 @@ class Memory:
             changes=lambda: shelf.records.changes,
             clock=shelf.config.clock,
             history=lambda: self._history,
-            written=lambda _store, _path: self._written(),
+            written=lambda store, path: self._written(path if store == "workspace" else EVERYTHING),
             screen=shelf.screen,
             redacted=self._note_redacted,
         )

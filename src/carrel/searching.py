@@ -1,10 +1,11 @@
 """Search over a workspace, put together: loaded by the first that looks for something."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
 from importlib.util import find_spec
+from math import inf
 from time import monotonic
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from carrel.context.select import find_identity
 from carrel.errors import CarrelError, UsageError
 from carrel.files import show
+from carrel.files.disk import LockTimeout
 from carrel.files.glimpse import glimpse
 from carrel.findings import Finding
 from carrel.index import MODES, Found, Hit, Index, Pointers, Progress, Query, Status, Stop, SyncReport
@@ -25,6 +27,7 @@ from carrel.runtime.beside import Beside
 from carrel.runtime.leads import Leads
 from carrel.runtime.library import Lengths, Library, file_of, place_of
 from carrel.runtime.logs import Logs
+from carrel.runtime.unseen import EVERYTHING, Unseen
 from carrel.runtime.view import look
 from carrel.runtime.walked import Walked
 from carrel.sessions.store import Sessions
@@ -36,10 +39,13 @@ from carrel.workspace.namespace import Namespace, namespace_of, switched_on
 from carrel.workspace.scope import Privacy, Scope, privacy_of
 
 FRESH = 5.0
-"""Seconds for which the files of a large workspace are taken to be as they were."""
+"""Seconds for which a large workspace is taken to be as it was, but for what was written here."""
+
+WATCHED = 60.0
+"""The same where somebody watches them, and says what changed."""
 
 LARGE = 1_000
-"""Files and sessions from which on a workspace is not looked over before every search."""
+"""Files and sessions from which on a workspace is not looked over whole before every search."""
 
 PATIENCE = 1.0
 """Seconds for which a search waits for vectors that are being made; words answer alone after that."""
@@ -89,7 +95,10 @@ class Searching:
         self._logs = Logs()
         self._asked: tuple[str, ...] = ()
         self._graph = Leads()
-        self._fresh_until = 0.0
+        self._unseen = Unseen()
+        self._looked_at = -inf
+        self._rules = ""
+        """By which all was looked over then."""
         self._is_large: bool | None = None
         self._said: set[str] = set()
         self._beside = Beside(self._catch_up, "carrel-index", patience=CLOSING)
@@ -160,13 +169,22 @@ class Searching:
         own = [each.places.agent for each in self._sessions()]
         return {agent: agents[agent].display_name or found or agent for agent in own}
 
-    def sync(self, *, progress: Progress | None = None) -> SyncReport:
-        """Make the index match the files and the sessions, vectors included."""
-        return self._looked_over(self.index.sync(self._library(), progress=progress))
+    def sync(
+        self, changed: Collection[str] = (EVERYTHING,), *, progress: Progress | None = None
+    ) -> SyncReport:
+        """Make the index match the files and the sessions, vectors included.
+
+        Who watches a large workspace and says what changed has only that looked at, for a while.
+        """
+        self.expire(changed)
+        library, unseen = self._library(), self._unseen.changed()
+        only = None if self._is_due(library, unseen, WATCHED) else {*unseen}
+        return self._seen(self.index.sync(library, only=only, progress=progress), unseen, library, only)
 
     def rebuild(self, *, progress: Progress | None = None) -> SyncReport:
         """Make the index anew."""
-        return self._looked_over(self.index.rebuild(self._library(), progress=progress))
+        library, unseen = self._library(), self._unseen.changed()
+        return self._seen(self.index.rebuild(library, progress=progress), unseen, library)
 
     def status(self) -> Status:
         """Return how the index is."""
@@ -186,7 +204,8 @@ class Searching:
         is_sure = self._refresh(library, query, session)
         found = self._ask(library, query, scope, session)
         if not is_sure and self._is_outdated(library, found, scope):
-            self._update(library, query)
+            self.expire()
+            self._refresh(library, query, session)
             found = self._ask(library, query, scope, session)
         return self._told(found)
 
@@ -223,9 +242,9 @@ class Searching:
         worth.sort(key=lambda each: -each[0])
         return replace(found, hits=tuple(replace(hit, score=min(score, 1.0)) for score, hit in worth))
 
-    def expire(self) -> None:
-        """Have everything looked over before the next search: something was written."""
-        self._fresh_until = 0.0
+    def expire(self, changed: Iterable[str] = (EVERYTHING,)) -> None:
+        """Have some paths looked at before the next search, or everything: something was written."""
+        self._unseen.note(map(_spelled, changed))
 
     def _leads(self, library: Library, query: Query) -> tuple[Pointers, ...]:
         """Return what the entities in a query lead to; their pages are the owner's."""
@@ -267,20 +286,27 @@ class Searching:
         return {self._sessions()[0].places.log(session): reads_from - 1}
 
     def _refresh(self, library: Library, query: Query, session: str | None) -> bool:
-        """Bring the index up to date, of a large one the session that goes on; tell whether all of it is."""
-        if monotonic() >= self._fresh_until:
-            self._update(library, query)
-            return True
-        having = [each for each in library.sessions if session and each.exists(session)]
-        if session and having:
-            self._update(library, query, only=[each.places.log(session) for each in having])
-        return False
+        """Bring the index up to date, of a large one where something changed; tell whether all of it is."""
+        unseen = self._unseen.changed()
+        is_due = self._is_due(library, unseen, FRESH)
+        logs = [each.places.log(session) for each in library.sessions if session and each.exists(session)]
+        only = None if is_due else {*logs, *unseen}
+        if only is None or only:
+            report = self.index.sync(library, only=only, stop=lambda: True)
+            self._wait_for_vectors(self._seen(report, unseen, library, only), query)
+        return is_due
 
-    def _update(self, library: Library, query: Query, *, only: Sequence[str] | None = None) -> None:
-        """Take in what changed, and have vectors made beside; those that are soon there are waited for."""
-        report = self.index.sync(library, only=only, stop=lambda: True)
-        if only is None:
-            self._looked_over(report)
+    def _is_due(self, library: Library, unseen: Collection[str], seconds: float) -> bool:
+        """Tell whether all is to be looked over: a small workspace always, a large one after some seconds.
+
+        So it is where its rules are others by now, and where a path that changed may be more than itself: it
+        is gone, is a folder, or has other names.
+        """
+        is_known = self._rules == library.rules and monotonic() < self._looked_at + seconds
+        return not (self._is_large and is_known and library.has_alone(unseen))
+
+    def _wait_for_vectors(self, report: SyncReport, query: Query) -> None:
+        """Have vectors made beside; those that are soon there are waited for."""
         if not report.waiting:
             return
         is_idle = self._beside.begin()
@@ -295,10 +321,21 @@ class Searching:
             with suppress(CarrelError):
                 index.sync(self._library(), only=said, stop=stop)
 
-    def _looked_over(self, report: SyncReport) -> SyncReport:
+    def _seen(
+        self,
+        report: SyncReport,
+        unseen: Mapping[str, int],
+        library: Library,
+        only: Collection[str] | None = None,
+    ) -> SyncReport:
+        """Take note of a look at some paths, or at everything; return what is to be said of it."""
+        if not any(finding.code == LockTimeout.code for finding in report.findings):
+            self._unseen.saw(unseen)  # else somebody else wrote the index all the time
+        if only is not None:
+            return report
         if self._is_large is None or report.changed or report.gone:
             self._is_large = self.index.status().places > LARGE
-        self._fresh_until = monotonic() + FRESH if self._is_large else 0.0
+        self._looked_at, self._rules = monotonic(), library.rules
         blocked = self._screened.blocked if self._screened else 0
         return replace(report, findings=(*report.findings, _kept_back(blocked))) if blocked else report
 

@@ -186,13 +186,13 @@ class Shelf(ABC):
     def write(self, path: str, text: str, *, expect: str | None) -> str:
         """Replace the file with the digest `expect`, or make one where that is none; return its digest."""
         digest = self.files.write(edit.changeable(path), text.encode(), expect=expect)
-        self._written()
+        self._written(path)
         return digest
 
     def append(self, path: str, text: str) -> None:
         """Add whole lines to the end of a file."""
         self.files.append(edit.changeable(path), text.encode())
-        self._written()
+        self._written(path)
 
     def list(self, under: str = "", *, scope: str = Scope.MAIN) -> list[Entry]:
         """Return what one folder holds, sorted by name, as far as this scope may know of it."""
@@ -242,13 +242,13 @@ class Shelf(ABC):
         """Write a file over the content with this digest ("absent": none), else over what is there now."""
         keep = partial(self._keep, actor=actor)
         written = edit.put(self.files, path, data, expect=expect, view=self.eyes(scope), keep=keep)
-        self._written()
+        self._written(path)
         return written
 
     def move(self, source: str, target: str, *, scope: str = Scope.MAIN) -> edit.Moved:
         """Give a file another path, which must be free."""
         moved = edit.move(self.files, source, target, view=self.eyes(scope))
-        self._written()
+        self._written(source, target)
         return moved
 
     def discard(self, path: str, *, scope: str = Scope.MAIN) -> edit.Discarded:
@@ -320,8 +320,8 @@ class Shelf(ABC):
         self.close()
 
     @abstractmethod
-    def _written(self) -> None:
-        """Take note that a file was written."""
+    def _written(self, *paths: str) -> None:
+        """Take note that files were written, or are gone."""
 
     @abstractmethod
     def _keep(self, path: str, data: bytes, found: Content | None, *, actor: str) -> int:

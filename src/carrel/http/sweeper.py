@@ -1,7 +1,7 @@
 """What is done beside answering: the queue and what is due, and the index kept up with the files."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
@@ -78,20 +78,25 @@ class Sweeper:
         All is looked at once more when the watching has begun: of what changed before, nobody is told.
         """
         while self._roots and not self._stopping.is_set():
-            self._sync(map(str, self._roots))
+            self._sync(self._all)
             try:
                 for number, changed in enumerate(self._changes()):
                     late, self._late = self._late, set()
-                    self._sync({*_paths(changed), *late} if number else map(str, self._roots))
+                    self._sync({*_paths(changed), *late} if number else self._all)
             except (OSError, RuntimeError):  # a folder is gone, or a name in one is not Unicode
                 self._stopping.wait(PERIOD)
 
-    def _sync(self, changed: Iterable[str]) -> None:
-        self._each("index", self._take_in, changed)
+    @property
+    def _all(self) -> list[str]:
+        return [*map(str, self._roots)]
 
-    def _take_in(self, workspace: Workspace) -> None:
-        """Bring an index up; where somebody else wrote it for too long, that is done again soon."""
-        found = workspace.searching.sync().findings
+    def _sync(self, changed: Collection[str]) -> None:
+        self._each("index", lambda workspace: self._take_in(workspace, changed))
+
+    def _take_in(self, workspace: Workspace, changed: Collection[str]) -> None:
+        """Bring an index up to what changed; where another wrote it for too long, that is done again soon."""
+        own = _below(workspace.root, changed)
+        found = workspace.searching.sync(own).findings if own else ()
         if any(each.code == LockTimeout.code for each in found):
             self._late.add(str(workspace.root))
 
@@ -108,23 +113,21 @@ class Sweeper:
             raise_interrupt=False,
         )
 
-    def _each(
-        self, what: str, work: Callable[[Workspace], object], changed: Iterable[str] | None = None
-    ) -> None:
-        """Do something for each workspace, or each that changed; what fails is told and tried again."""
+    def _each(self, what: str, work: Callable[[Workspace], object]) -> None:
+        """Do something for each workspace; what fails is told and tried again."""
         for name in self._served.names:
             try:
-                workspace = self._served.workspace(name)
-                if changed is None or _is_below(workspace.root, changed):
-                    work(workspace)
+                work(self._served.workspace(name))
             except CarrelError as error:
                 _LOG.warning("%s of %s: %s", what, name, error.message)
             except Exception as error:  # noqa: BLE001 - the server answers on, whatever breaks beside it
                 _LOG.error("%s of %s: %s\n%s", what, name, type(error).__name__, where(error))
 
 
-def _is_below(root: Path | None, paths: Iterable[str]) -> bool:
-    return root is not None and any(Path(path).is_relative_to(root) for path in paths)
+def _below(root: Path | None, paths: Iterable[str]) -> list[str]:
+    """Return those paths that are in a workspace, as it names them."""
+    places = [Path(path) for path in paths] if root is not None else []
+    return [place.relative_to(root).as_posix() for place in places if root and place.is_relative_to(root)]
 
 
 def _paths(changed: Iterable[tuple[Change, str]]) -> list[str]:

@@ -108,6 +108,10 @@ class Library(Struct, frozen=True, kw_only=True):
         learnt = {place.path for place in self._learnt(paths)} if scope is Scope.MAIN else set[str]()
         return learnt | {entry.path for entry in self._entries(paths) if self._is_seen(entry, scope)}
 
+    def has_alone(self, paths: Collection[str]) -> bool:
+        """Tell whether each of these paths is a file that has no other name, so that it stands for itself."""
+        return sum(map(_is_alone, self._entries(paths))) == len(paths)
+
     def _told(self, only: Collection[str] | None, stamps: Mapping[str, str]) -> Iterable[Place]:
         """Return the files: some, or all, as the last walk told them or by another one."""
         if only is not None:
@@ -127,8 +131,7 @@ class Library(Struct, frozen=True, kw_only=True):
             if entry.path.startswith(own):  # they are searched as what was said
                 continue
             stamp = _stamp_of(entry, settled, rules)
-            is_alone = entry.links == 1 and entry.target == entry.path  # what has other names is looked at
-            if is_alone and stamp and stamps.get(entry.path) == stamp:
+            if _is_alone(entry) and stamp and stamps.get(entry.path) == stamp:
                 yield as_known(entry.path, stamp)
             elif not self.ignored(entry.path):
                 yield self._place(entry, stamp)
@@ -152,11 +155,10 @@ class Library(Struct, frozen=True, kw_only=True):
     def _place(self, entry: Entry, stamp: str) -> Place:
         standing = standing_of(entry.path, self.layout, self.names)
         is_covered = self._is_covered(entry)
-        is_alone = entry.links == 1 and entry.target == entry.path
         return Place(
             path=entry.path,
             tier=standing.tier,
-            stamp=stamp if is_alone or not stamp else f"{stamp}:{is_covered}",
+            stamp=stamp if _is_alone(entry) or not stamp else f"{stamp}:{is_covered}",
             agent=standing.agent,
             private=is_covered,
             date=standing.date,
@@ -289,6 +291,11 @@ def _stamp_of(entry: Entry, settled: int, rules: str = "") -> str:
 
 def _text_of(stamp: Stamp, rules: str) -> str:
     return rules + ":".join(map(str, stamp))
+
+
+def _is_alone(entry: Entry) -> bool:
+    """Tell whether a file has one name; what has others is looked at each time."""
+    return entry.kind == "file" and entry.links == 1 and entry.target == entry.path
 
 
 def _lack_of(entry: Entry) -> Lack | None:

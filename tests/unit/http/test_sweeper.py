@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +65,8 @@ def test_an_index_that_another_writes_for_too_long_is_brought_up_when_it_can_be(
     tries: list[int] = []
 
     class Counted(Sweeper):
-        def _take_in(self, workspace: Workspace) -> None:
-            super()._take_in(workspace)
+        def _take_in(self, workspace: Workspace, changed: Collection[str]) -> None:
+            super()._take_in(workspace, changed)
             tries.append(indexed())
 
     with Workspace.open(desk) as other:
