@@ -33,6 +33,8 @@ def attribute(text: str) -> str:
 
 def one_line(name: str) -> str:
     """Write a name outside an attribute: control characters and broken bytes become `?`."""
+    if name.isprintable():  # as most are, and none of these is
+        return name
     return "".join("?" if is_control(c) else c for c in printable_surrogates(name))
 
 

@@ -35,6 +35,10 @@ class Rules:
 
     def __init__(self, rules: Sequence["_Rule"], problems: tuple[str, ...] = ()) -> None:
         self._last_first = tuple(reversed(rules))
+        self._is_rooted = any(not rule.anywhere for rule in rules)
+        names = "|".join(f"(?:{rule.name})" for rule in rules if rule.anywhere)
+        self._may_fit = re.compile(names or "(?!)", re.DOTALL).fullmatch
+        """Whether a name is one that some rule is about: nearly none is, and this asks all rules at once."""
         self._folders: dict[str, bool] = {"": False}
         self.problems = problems
 
@@ -47,6 +51,8 @@ class Rules:
 
     def _is_folder_ignored(self, path: str) -> bool:
         """Tell it of a folder, each once: what lies in an ignored one cannot be taken back, as in git."""
+        if (known := self._folders.get(path)) is not None:
+            return known
         ends = [i for i, character in enumerate(path) if character == "/"]
         for end in (*ends, len(path)):
             folder = path[:end]
@@ -56,12 +62,15 @@ class Rules:
                     self._folders = {"": False}
                 known = self._folders[folder] = self._verdict(folder, is_folder=True)
             if known:
+                self._folders[path] = True
                 return True
         return False
 
     def _verdict(self, path: str, *, is_folder: bool) -> bool:
         """Return what the last rule that matches says."""
         names = path.split("/")
+        if not self._is_rooted and not self._may_fit(names[-1]):
+            return False
         for rule in self._last_first:
             if (is_folder or not rule.only_folders) and rule.matches(names):
                 return rule.ignores
@@ -78,6 +87,8 @@ class _Rule(Struct, frozen=True, kw_only=True):
     only_folders: bool
     anywhere: bool
     runs: tuple[tuple[Ignored, ...], ...]
+    name: str
+    """What a name looks like that is ignored anywhere, as a regular expression."""
 
     def matches(self, names: list[str]) -> bool:
         if self.anywhere:
@@ -167,8 +178,13 @@ def _parse(line: str) -> _Rule | None:
             runs[-1].append(_name_test(name))
     if not anywhere and not runs[-1]:  # `a/**` is all that lies in `a`, at least one name deep
         runs[-1].append(_name_test("*"))
-    fixed = tuple(tuple(run) for run in runs)
-    return _Rule(ignores=ignores, only_folders=only_folders, anywhere=anywhere, runs=fixed)
+    return _Rule(
+        ignores=ignores,
+        only_folders=only_folders,
+        anywhere=anywhere,
+        runs=tuple(tuple(run) for run in runs),
+        name=_expression(pattern) if anywhere else "",
+    )
 
 
 def _without_trailing_spaces(line: str) -> str:
@@ -185,12 +201,17 @@ def _name_test(pattern: str) -> Ignored:
         raise _SkippedError(f"{pattern!r} is no name of a file or folder")
     if not re.search(r"[*?\[\\]", pattern):
         return pattern.__eq__
+    expression = re.compile(_expression(pattern), re.DOTALL)
+    return lambda name: expression.fullmatch(name) is not None
+
+
+def _expression(pattern: str) -> str:
+    """Return the regular expression of one name."""
     first, *others = _chunks(pattern)
     if others:
         # An atomic group keeps the leftmost place of a chunk and never looks for another.
         first += "".join(f"(?>.*?{chunk})" for chunk in others[:-1] if chunk) + ".*" + others[-1]
-    expression = re.compile(first, re.DOTALL)
-    return lambda name: expression.fullmatch(name) is not None
+    return first
 
 
 def _chunks(pattern: str) -> list[str]:
