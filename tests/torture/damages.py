@@ -84,7 +84,7 @@ def _pipe(path: Path, _: random.Random) -> None:
 
 def _link(path: Path, chance: random.Random) -> None:
     path.unlink()
-    path.symlink_to(chance.choice(("/dev/zero", "/etc/passwd", path.name, "..", "absent")))
+    path.symlink_to(chance.choice(("/dev/zero", "/proc/version", path.name, "..", "absent")))
 
 
 def _exchange(path: Path, chance: random.Random) -> None:

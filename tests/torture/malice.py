@@ -38,15 +38,39 @@ _ASKS = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.gethos
 Trick = Callable[[Path, random.Random], None]
 
 
-def _script(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\ntouch {path.parents[0]}/../canary-{path.name}\n")
+def _free(root: Path, name: str) -> Path:
+    """Return where something can be put, in folders that are made; where a link leads elsewhere, it is not followed."""
+    path = root / name
+    for above in reversed(path.relative_to(root).parents[:-1]):
+        folder = root / above
+        if folder.is_symlink():
+            raise FileExistsError(folder)
+        folder.mkdir(exist_ok=True)
+    return path
+
+
+def _put(root: Path, name: str, data: str | bytes) -> Path:
+    """Write a file; what another trick has put there is neither followed nor waited for, and stays."""
+    path = _free(root, name)
+    how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
+    with os.fdopen(os.open(path, how, 0o644), "wb") as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+def _elsewhere(root: Path) -> Path:
+    """Return a folder that is somebody else's: links lead there, and nothing in it may change."""
+    return root.parents[2] / "elsewhere"
+
+
+def _script(root: Path, name: str) -> None:
+    path = _put(root, name, f"#!/bin/sh\ntouch {root}/canary-{Path(name).name}\n")
     path.chmod(0o755)
 
 
 def _git(root: Path, chance: random.Random) -> None:
     for hook in ("pre-commit", "post-commit", "post-checkout", "fsmonitor"):
-        _script(root / ".git/hooks" / hook)
+        _script(root, f".git/hooks/{hook}")
     run = str(root / ".git/hooks/fsmonitor")
     sections = {
         "core": {"fsmonitor": run, "hooksPath": ".git/hooks", "sshCommand": run, "pager": run, "editor": run},
@@ -58,11 +82,10 @@ def _git(root: Path, chance: random.Random) -> None:
     lines = (
         f"[{name}]\n" + "".join(f"\t{k} = {v}\n" for k, v in own.items()) for name, own in sections.items()
     )
-    (root / ".git").mkdir(exist_ok=True)
-    (root / ".git/config").write_text("[core]\n\trepositoryformatversion = 0\n" + "".join(lines))
-    (root / ".git/HEAD").write_text("ref: refs/heads/main\n")
-    (root / ".gitattributes").write_text("* filter=x\n*.md diff=x\n")
-    (root / ".gitmodules").write_text('[submodule "a"]\n\tpath = a\n\turl = ext::sh -c touch% canary\n')
+    _put(root, ".git/config", "[core]\n\trepositoryformatversion = 0\n" + "".join(lines))
+    _put(root, ".git/HEAD", "ref: refs/heads/main\n")
+    _put(root, ".gitattributes", "* filter=x\n*.md diff=x\n")
+    _put(root, ".gitmodules", '[submodule "a"]\n\tpath = a\n\turl = ext::sh -c touch% canary\n')
     del chance
 
 
@@ -76,7 +99,7 @@ def _settings(root: Path, chance: random.Random) -> None:
         "budgets": {"file": -1 if chance.random() < 0.3 else 10**9},  # now and then
     }
     picked = {key: own[key] for key in chance.sample(sorted(own), chance.randint(1, len(own)))}
-    (root / "carrel.yaml").write_text(json.dumps(picked))
+    _put(root, "carrel.yaml", json.dumps(picked))
 
 
 def _bomb(root: Path, chance: random.Random) -> None:
@@ -89,9 +112,7 @@ def _bomb(root: Path, chance: random.Random) -> None:
     )
     name = chance.choice(("carrel.yaml", "front.md", ".squad-config.json", "skills/x/SKILL.md"))
     text = chance.choice(bombs)
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"---\n{text}\n---\nText.\n" if name.endswith(".md") else text)
+    _put(root, name, f"---\n{text}\n---\nText.\n" if name.endswith(".md") else text)
 
 
 def _special(root: Path, chance: random.Random) -> None:
@@ -106,24 +127,20 @@ def _special(root: Path, chance: random.Random) -> None:
         ),
         3,
     ):
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError, OSError):
-            kind = chance.randrange(5)
+        with suppress(OSError):
+            path, kind = _free(root, name), chance.randrange(5)
             if kind == 0:
                 os.mkfifo(path)
             elif kind == 1:
-                path.symlink_to(
-                    chance.choice(("/dev/zero", "/etc/passwd", "/proc/self/environ", "..", path.name))
-                )
+                theirs = _elsewhere(root) / "passwd"
+                path.symlink_to(chance.choice(("/dev/zero", theirs, "/proc/self/environ", "..", path.name)))
             elif kind == 2:  # one of five
                 path.mkdir()
             elif kind == 3:  # as above
                 with socket.socket(socket.AF_UNIX) as sock:
                     sock.bind(os.path.relpath(path))
             else:
-                with path.open("wb") as file:
-                    file.truncate(1 << 40)
+                os.truncate(_put(root, name, ""), 1 << 40)
 
 
 def _log(root: Path, chance: random.Random) -> None:
@@ -135,12 +152,10 @@ def _log(root: Path, chance: random.Random) -> None:
         b'{"type":"entry","content":"\\ud800"}',
         b'{"version":99}',
     )
-    folder = root / chance.choice(("agents/main/sessions", "transcripts", "logs"))
-    folder.mkdir(parents=True, exist_ok=True)
-    with suppress(OSError):
-        (folder / "s1.log.jsonl").write_bytes(b"\n".join(chance.sample(lines, 3)) + b"\n")
-        if chance.random() < 0.5:  # as often
-            os.truncate(folder / "s1.log.jsonl", 1 << 40)
+    folder = chance.choice(("agents/main/sessions", "transcripts", "logs"))
+    path = _put(root, f"{folder}/s1.log.jsonl", b"\n".join(chance.sample(lines, 3)) + b"\n")
+    if chance.random() < 0.5:  # as often
+        os.truncate(path, 1 << 40)
 
 
 def _names(root: Path, chance: random.Random) -> None:
@@ -155,7 +170,7 @@ def _names(root: Path, chance: random.Random) -> None:
     )
     for name in chance.sample(hard, 4):
         with suppress(OSError):
-            Path(os.fsdecode(os.fsencode(root) + b"/" + name)).write_text("Text.\n")
+            _put(root, os.fsdecode(name), "Text.\n")
 
 
 def _depth(root: Path, chance: random.Random) -> None:
@@ -177,10 +192,8 @@ def _skills(root: Path, chance: random.Random) -> None:
         "conftest.py",
         "sitecustomize.py",
     ):
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(OSError):
-            path.write_text(text if name.endswith(".md") else run)
+            _put(root, name, text if name.endswith(".md") else run)
     del chance
 
 
@@ -189,29 +202,27 @@ def _state(root: Path, chance: random.Random) -> None:
     for name in chance.sample(
         (".carrel/state/records.db", ".carrel/cache/tokens.db", ".carrel/cache/index", ".carrel"), 2
     ):
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        kind = chance.randrange(3)
+        path, kind = _free(root, name), chance.randrange(3)
         if kind == 0:
             os.mkfifo(path)
         elif kind == 1:
-            path.symlink_to(chance.choice(("/dev/zero", "..", "/etc")))
+            path.symlink_to(chance.choice(("/dev/zero", "..", _elsewhere(root))))
         else:
-            path.write_bytes(b"SQLite format 3\0" + chance.randbytes(5_000))
+            _put(root, name, b"SQLite format 3\0" + chance.randbytes(5_000))
 
 
 def _crowd(root: Path, chance: random.Random) -> None:
     """Many of everything: files, links in a maze, sections, lines."""
     kind = chance.randrange(3)
     for number in range(500 if kind == 0 else 0):
-        (root / f"f{number}.md").write_text(f"# {number}\n")
+        _put(root, f"f{number}.md", f"# {number}\n")
     for number in range(500 if kind == 1 else 0):
         (root / f"l{number}").symlink_to(f"l{number + 1}/l{number + 2}")
     if kind == 2:  # one of three
         text = chance.choice(
             ("# H\n" * 50_000, "> " * 50_000, "[" * 300_000, "```\n" + "# x\n" * 10_000, "- \n" * 20_000)
         )
-        (root / chance.choice(("MEMORY.md", "AGENTS.md", "knowledge.md"))).write_text(text)
+        _put(root, chance.choice(("MEMORY.md", "AGENTS.md", "knowledge.md")), text)
 
 
 TRICKS: Sequence[Trick] = (_git, _settings, _bomb, _special, _log, _names, _depth, _skills, _state, _crowd)
@@ -233,7 +244,9 @@ def _tempt_some(meter: Meter) -> list[tuple[float, float]]:
         root = folder / "in/here/desk"  # so deep that no settings lead out of the folder
         root.mkdir(parents=True)
         os.chdir(root)
-        (root / "SOUL.md").write_text("Soul.\n")
+        _put(root, "SOUL.md", "Soul.\n")
+        _elsewhere(root).mkdir()
+        _put(_elsewhere(root), "passwd", "root:x:0:0:root:/root:/bin/sh\n")
         tricks = chance.sample(TRICKS, chance.randint(1, len(TRICKS)))
         for trick in tricks:
             with suppress(OSError):  # another stands in its way
@@ -247,17 +260,20 @@ def _tempt_some(meter: Meter) -> list[tuple[float, float]]:
             costs += [_cost(line)] if line.startswith("cost ") else []
         canaries = list(folder.rglob("canary*"))
         meter.check(not canaries, f"{told}: {canaries[:1]}")
-        outside = _outside(root) - before - {folder / "home"}
-        meter.check(not outside, f"{told}: written outside, {sorted(outside)[:5]}")
+        outside = _outside(root).items() - before.items()
+        written = sorted(path for path, _ in outside if path != folder / "home")
+        meter.check(not written, f"{told}: written outside, {written[:5]}")
         meter.tried()
         os.chdir(meter.folder)
         shutil.rmtree(folder, ignore_errors=True)
     return costs
 
 
-def _outside(root: Path) -> set[Path]:
-    """Return what is in the folders above a workspace, as far as its settings can lead."""
-    return {each for above in root.parents[:3] for each in above.iterdir()}
+def _outside(root: Path) -> dict[Path, bytes]:
+    """Return what is in the folders above a workspace, as far as its settings can lead, and somewhere else."""
+    around = (*root.parents[:3], _elsewhere(root))
+    found = (each for folder in around for each in folder.iterdir())
+    return {each: each.read_bytes() if each.is_file() else b"" for each in found}
 
 
 def _cost(line: str) -> tuple[float, float]:

@@ -55,7 +55,7 @@ _LONG = (
     "a/../" * 900 + "b",
 )
 
-LINKS = {
+LINKS = {  # where a defect is put in, they are written through: none leads to what is not the row's own
     "link-in": "knowledge/k.md",
     "link-out.md": "../outside/secret.md",
     "link-new.md": "../outside/new.md",
@@ -71,8 +71,8 @@ LINKS = {
     "link-environ": "/proc/self/environ",
     "link-cwd": "/proc/self/cwd",
     "link-fd": "/proc/self/fd",
-    "link-passwd": "/etc/passwd",
-    "link-root": "/",
+    "link-whole.md": "FOLDER/outside/secret.md",
+    "link-whole": "FOLDER",
     "knowledge/deep-out.md": "../../outside/deep/secret.md",
     "knowledge/up": "../..",
     "memory/2026-04-24.md": "../../outside/secret.md",
@@ -112,7 +112,10 @@ def furnish(root: Path) -> None:
         "knowledge/pipe-\udc80.md": os.mkfifo,
         "huge.md": lambda path: (path.touch(), os.truncate(path, 1 << 40)),
         "shared.md": lambda path: path.hardlink_to(root.parent / "outside/shared.md"),
-        **{name: lambda path, target=target: path.symlink_to(target) for name, target in LINKS.items()},
+        **{
+            name: lambda path, target=target: path.symlink_to(target.replace("FOLDER", str(root.parent)))
+            for name, target in LINKS.items()
+        },
     }
     for name, make in makers.items():
         path = root / name
