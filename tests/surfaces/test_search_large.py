@@ -152,6 +152,8 @@ def opened_in(folder: str) -> Iterator[tuple[Path, Workspace]]:
 @given(rounds=st.lists(st.lists(_CHANGES, min_size=1, max_size=4), min_size=1, max_size=5))
 def test_who_is_told_of_each_change_knows_what_a_look_at_everything_tells(rounds):
     with TemporaryDirectory() as folder, opened_in(folder) as (root, workspace):
+        for path in _FILES:
+            change(root, "put", path, "zero")
         workspace.searching.sync()
         for changes in rounds:
             told = [path for each in changes for path in change(root, *each)]
