@@ -150,3 +150,23 @@ def test_a_trusted_workspace_on_a_read_only_disk_can_be_read(carrel, theirs):
     theirs.path.chmod(0o755)
     assert rows(outcome)["AGENTS.md"]["state"] == "included"
     assert "cache_unavailable" in {w["code"] for w in outcome.document["warnings"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(("backup", "create", "--to"), "read_only"), (("import",), "no_source")]
+)
+def test_a_place_that_may_not_be_looked_at_is_a_typed_error(carrel, theirs, words, code):
+    assert carrel("trust", theirs).code == 0
+    locked = theirs / "locked"
+    locked.mkdir(mode=0)
+    outcome = carrel("-C", theirs, *words, locked / "there", "--json")
+    assert outcome.error["code"] == code
+
+
+def test_a_trash_that_may_not_be_looked_at_is_a_typed_error_and_nothing_is_removed(carrel, theirs):
+    assert carrel("trust", theirs).code == 0
+    assert carrel("-C", theirs, "files", "rm", "SOUL.md", "--json").code == 0
+    (theirs / ".carrel/state").chmod(0)
+    outcome = carrel("-C", theirs, "files", "rm", "AGENTS.md", "--json")
+    assert outcome.error["code"] == "read_only"
+    assert (theirs / "AGENTS.md").exists()

@@ -85,8 +85,7 @@ def copied(
     opened: Opened, *, near: Path, choice: Choice | None = None, progress: Progress | None = None
 ) -> Generator[Copy]:
     """Hold a copy of a workspace, in a file that has no name, on the disk where it will be needed."""
-    folder = near if near.is_dir() else None
-    with typed_failures(str(near)), TemporaryFile(dir=folder) as spool:
+    with typed_failures(str(near)), TemporaryFile(dir=near if near.is_dir() else None) as spool:
         yield gather(opened, spool, choice=choice, progress=progress)
 
 
@@ -100,7 +99,9 @@ def _target(opened: Opened, to: str | os.PathLike[str] | None, environ: Mapping[
     if to is None:
         return user_directories(environ).data / FOLDER / _dated(opened)
     target = absolute(to)
-    return target / _dated(opened) if target.is_dir() or os.fspath(to).endswith("/") else target
+    with typed_failures(str(target)):
+        is_folder = os.fspath(to).endswith("/") or target.is_dir()
+    return target / _dated(opened) if is_folder else target
 
 
 def _dated(opened: Opened) -> str:

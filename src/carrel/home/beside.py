@@ -117,7 +117,9 @@ class Beside(Struct, frozen=True, kw_only=True):
     def find_trash(self) -> FileStore | None:
         """Return what was removed, none where nothing was yet."""
         trash = self.state / "trash"
-        if not trash.is_dir():
+        with typed_failures(str(trash)):
+            is_there = trash.is_dir()
+        if not is_there:
             return None
         self._refuse_links(trash / "any")
         return LocalFiles(trash)
@@ -198,5 +200,7 @@ class Beside(Struct, frozen=True, kw_only=True):
 
     def _refuse_links(self, path: Path) -> None:
         """Make sure that nobody laid a link on the way to a file of ours."""
-        if self.inside is not None and (odd := find_link(self.inside, path)):
+        with typed_failures(str(path)):
+            odd = find_link(self.inside, path) if self.inside is not None else None
+        if odd:
             raise LinkOutside(odd)

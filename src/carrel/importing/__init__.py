@@ -19,6 +19,7 @@ from carrel.config import WORKSPACE_FILE
 from carrel.errors import UsageError
 from carrel.extensions import blamed_on, every, find, offered
 from carrel.files import show
+from carrel.files.disk import typed_failures
 from carrel.files.ephemeral import EphemeralFiles
 from carrel.findings import Finding
 from carrel.importing.carrying import Carrier
@@ -99,7 +100,9 @@ def bring_in(
 def is_export(source: str | os.PathLike[str], kind: str | None = None) -> bool:
     """Tell whether a source is a file that `carrel export` or `carrel backup` wrote."""
     path = place_of(source)
-    if kind is not None or not path.is_file():
+    with typed_failures(str(path)):
+        is_told = kind is not None or not path.is_file()
+    if is_told:
         return kind == EXPORT
     return guess_kind(open_folder(path), path) == EXPORT
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from carrel.config import WORKSPACE_FILE
 from carrel.errors import UsageError
 from carrel.files import show
+from carrel.files.disk import typed_failures
 from carrel.importing.piece import BASIC_MEMORY, CLAUDE_CODE, EXPORT, KINDS, OBSIDIAN
 from carrel.importing.source import Folder, text_of
 from carrel.importing.talks import is_transcript
@@ -33,7 +34,9 @@ class UnknownSource(UsageError):
 
 def guess_kind(source: Folder, path: Path) -> str:
     """Return what a source is; the first sign counts, and without any nothing is guessed."""
-    kind = _of_file(source, path) if path.is_file() else _of_folder(source)
+    with typed_failures(str(path)):
+        is_file = path.is_file()
+    kind = _of_file(source, path) if is_file else _of_folder(source)
     if kind is None:
         raise UnknownSource(str(path))
     return kind

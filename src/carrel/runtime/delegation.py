@@ -20,6 +20,7 @@ from msgspec.structs import asdict
 from carrel.context.build import Ground
 from carrel.context.render import printable_surrogates
 from carrel.errors import CarrelError
+from carrel.files.disk import typed_failures
 from carrel.files.local import LinkOutside
 from carrel.records import Payload
 from carrel.records.database import find_link
@@ -277,10 +278,11 @@ def seat_of(subagent: Subagent, caller: AgentSettings, *, scope: Scope, trusted:
 def root_of(root: Path, seat: Seat) -> Path:
     """Return the directory of an isolated seat, made where it may be; no link leads to another one."""
     folder = root / seat.folder
-    if odd := find_link(root, folder / "any"):
-        raise LinkOutside(odd)
-    if seat.is_made:
-        folder.mkdir(parents=True, exist_ok=True)
+    with typed_failures(seat.folder):
+        if odd := find_link(root, folder / "any"):
+            raise LinkOutside(odd)
+        if seat.is_made:
+            folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
