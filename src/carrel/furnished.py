@@ -43,6 +43,7 @@ class Furnished(Shelf):
             reopen=self._reopen,
             searching=lambda: self.searching,
             memory=lambda: self.memory,
+            written=self._written,
         )
 
     @cached_property

@@ -205,6 +205,7 @@ class Searching:
         found = self._ask(library, query, scope, session)
         if not is_sure and self._is_outdated(library, found, scope):
             self.expire()
+            library = self._library(self._enough(session, reads_from))
             self._refresh(library, query, session)
             found = self._ask(library, query, scope, session)
         return self._told(found)
@@ -244,7 +245,7 @@ class Searching:
 
     def expire(self, changed: Iterable[str] = (EVERYTHING,)) -> None:
         """Have some paths looked at before the next search, or everything: something was written."""
-        self._unseen.note(map(_spelled, changed))
+        self._unseen.note(EVERYTHING if ".." in path.split("/") else _spelled(path) for path in changed)
 
     def _leads(self, library: Library, query: Query) -> tuple[Pointers, ...]:
         """Return what the entities in a query lead to; their pages are the owner's."""
@@ -289,8 +290,7 @@ class Searching:
         """Bring the index up to date, of a large one where something changed; tell whether all of it is."""
         unseen = self._unseen.changed()
         is_due = self._is_due(library, unseen, FRESH)
-        logs = [each.places.log(session) for each in library.sessions if session and each.exists(session)]
-        only = None if is_due else {*logs, *unseen}
+        only = None if is_due else {*_logs(library.sessions, session), *unseen}
         if only is None or only:
             report = self.index.sync(library, only=only, stop=lambda: True)
             self._wait_for_vectors(self._seen(report, unseen, library, only), query)
@@ -329,8 +329,9 @@ class Searching:
         only: Collection[str] | None = None,
     ) -> SyncReport:
         """Take note of a look at some paths, or at everything; return what is to be said of it."""
-        if not any(finding.code == LockTimeout.code for finding in report.findings):
-            self._unseen.saw(unseen)  # else somebody else wrote the index all the time
+        if any(finding.code == LockTimeout.code for finding in report.findings):
+            return report  # somebody else wrote the index all the time
+        self._unseen.saw({path: unseen[path] for path in unseen if path not in report.unread})
         if only is not None:
             return report
         if self._is_large is None or report.changed or report.gone:
@@ -409,6 +410,11 @@ def _joined(lists: Sequence[Found], limit: int) -> Found:
         degraded=any(found.degraded for found in lists),
         findings=tuple(dict.fromkeys(finding for found in lists for finding in found.findings)),
     )
+
+
+def _logs(everyones: Sequence[Sessions], session: str | None) -> list[str]:
+    """Return the logs of a session, of whichever agents have one of this name."""
+    return [each.places.log(session) for each in everyones if session and each.exists(session)]
 
 
 def _all_hits(lists: Sequence[Found]) -> Iterator[Hit]:

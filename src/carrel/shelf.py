@@ -254,7 +254,9 @@ class Shelf(ABC):
     def discard(self, path: str, *, scope: str = Scope.MAIN) -> edit.Discarded:
         """Remove a file, keeping it in the workspace's trash."""
         now, view = self.config.clock.now(), self.eyes(scope)
-        return edit.discard(self.files, path, trash=self.home.trash, now=now, view=view)
+        discarded = edit.discard(self.files, path, trash=self.home.trash, now=now, view=view)
+        self._written(path)
+        return discarded
 
     def read_agents(self, *, scope: str = Scope.MAIN) -> str | None:
         """Return AGENTS.md."""

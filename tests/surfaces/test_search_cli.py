@@ -478,7 +478,7 @@ def test_what_one_process_writes_another_finds(shelf, cli, process):
 
 @pytest.mark.parametrize("settled", [2_000_000_000, -(10**15)], ids=["new", "settled"])
 def test_what_is_ignored_later_is_not_found_from_then_on(shelf, cli, settled, monkeypatch):
-    monkeypatch.setattr("carrel.runtime.library.SETTLED_NS", settled)
+    monkeypatch.setattr("carrel.files.SETTLED_NS", settled)
     shelf.put({"drafts/a.md": "The walrus sleeps.\n"})
     with Workspace.open(shelf, environ=dict(os.environ)) as workspace:
         assert workspace.search("walrus").hits
@@ -489,7 +489,7 @@ def test_what_is_ignored_later_is_not_found_from_then_on(shelf, cli, settled, mo
 
 
 def test_what_becomes_private_later_is_hidden_from_then_on(shelf, cli, monkeypatch):
-    monkeypatch.setattr("carrel.runtime.library.SETTLED_NS", -(10**15))
+    monkeypatch.setattr("carrel.files.SETTLED_NS", -(10**15))
     shelf.put({"plan.md": "The walrus sleeps.\n", "notes/plan.txt": "The walrus eats.\n"})
 
     def seen():

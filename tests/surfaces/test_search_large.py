@@ -53,6 +53,13 @@ def test_what_was_written_here_is_found_at_once_and_nothing_else_is_looked_at(wo
     assert found(workspace, "ostrich") == {"own.md"}
     workspace.memory.notebook("MEMORY.md").append("People", "- Otto keeps a walrus.")
     assert found(workspace, "walrus") == {"MEMORY.md"}
+    workspace.tools().call("write_file", {"path": "plan.md", "content": "A cassowary.\n"})
+    assert found(workspace, "cassowary") == {"plan.md"}
+    workspace.record("s1", [{"role": "user", "content": "A dodo."}])
+    assert found(workspace, "dodo") == {"agents/kate/sessions/s1.log.jsonl"}
+    assert found(workspace, "pelican") == {"own.md"}
+    workspace.discard("plan.md")
+    assert found(workspace, "cassowary") == set()
 
 
 def test_everything_is_looked_over_when_its_time_has_come(workspace, sample, monkeypatch):
@@ -72,6 +79,26 @@ def test_a_path_that_may_be_more_than_itself_has_everything_looked_over(workspac
         "twice.md",
         "again.md",
     }
+
+
+def test_what_a_link_leads_to_is_found_under_both_names_or_under_none(workspace, sample):
+    sample.put({"real.md": "A pelican.\n", ".attic/a.md": "A pelican.\n"})
+    (sample / "alias.md").symlink_to("real.md")
+    (sample / "attic").symlink_to(".attic")
+    workspace.searching.sync()
+    assert found(workspace, "pelican") == {"real.md", "alias.md", "attic/a.md"}
+    for path in ("real.md", ".attic/a.md"):
+        workspace.put(path, b"An ostrich.\n")
+    assert found(workspace, "pelican") == set()
+    assert found(workspace, "ostrich") == {"real.md", "alias.md", "attic/a.md"}
+
+
+def test_an_index_that_somebody_dropped_is_made_of_everything(workspace, sample):
+    with Workspace.open(sample, environ=dict(os.environ)) as other:
+        other.home.drop_index()
+    workspace.write("own.md", "A pelican.\n", expect=None)
+    assert found(workspace, "pelican") == {"own.md"}
+    assert found(workspace, "Two people") == {"team.md"}
 
 
 def test_rules_that_changed_have_everything_looked_over(workspace, sample):
@@ -109,6 +136,7 @@ _CHANGES = st.one_of(
     st.tuples(st.just("put"), st.sampled_from(_FILES), st.sampled_from(("one", "two", "three"))),
     st.tuples(st.just("remove"), st.sampled_from(_FILES), st.none()),
     st.tuples(st.just("link"), st.sampled_from(_FILES), st.sampled_from(_FILES)),
+    st.tuples(st.just("alias"), st.sampled_from((*_FILES, *_FOLDERS)), st.sampled_from(("l.md", "x/l", "m"))),
     st.tuples(st.just("move"), st.sampled_from(_FOLDERS), st.sampled_from(_FOLDERS)),
     st.tuples(
         st.just("ignore"), st.just(".carrelignore"), st.sampled_from(("", "x/\n", "*.txt\n", "!/.hidden\n"))
@@ -128,6 +156,8 @@ def change(root: Path, kind: str, one: str, two: str | None) -> list[str]:
         case "link" if first.exists() and not second.exists():
             second.parent.mkdir(parents=True, exist_ok=True)
             second.hardlink_to(first)
+        case "alias" if not os.path.lexists(second) and second.parent.is_dir():
+            second.symlink_to(os.path.relpath(first, second.parent))
         case "move" if first.is_dir() and not second.exists() and not second.is_relative_to(first):
             second.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(first, second)

@@ -260,7 +260,7 @@ def _tempt_some(meter: Meter) -> list[tuple[float, float]]:
             costs += [_cost(line)] if line.startswith("cost ") else []
         canaries = list(folder.rglob("canary*"))
         meter.check(not canaries, f"{told}: {canaries[:1]}")
-        outside = _outside(root).items() - before.items()
+        outside = _outside(root).items() ^ before.items()
         written = sorted(path for path, _ in outside if path != folder / "home")
         meter.check(not written, f"{told}: written outside, {written[:5]}")
         meter.tried()

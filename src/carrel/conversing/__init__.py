@@ -62,6 +62,7 @@ class Conversations:
         reopen: Reopen,
         searching: Callable[[], Searching],
         memory: Callable[[], Memory],
+        written: Callable[[str], None],
     ) -> None:
         self._shelf = shelf
         self._callbacks = callbacks
@@ -70,6 +71,7 @@ class Conversations:
         self._reopen = reopen
         self._searching = searching
         self._memory = memory
+        self._written = written
 
     @property
     def sessions(self) -> Sessions:
@@ -153,6 +155,7 @@ class Conversations:
         recording = self.scribe.record(
             session, messages, spend=usage, model=model, scope=listener, source=source
         )
+        self._written(self.sessions.places.log(session))
         if not recording.is_ended or not self._callbacks.listens("after_turn"):
             return recording
         ended = parts.ended_turn(self.sessions, self._shelf.agent.id, session, listener)
@@ -179,6 +182,7 @@ class Conversations:
             look=Looking(self._shelf, self._searching, session, parse_scope(scope)),
             others=delegation.tools(),
             keeper=lambda: self._memory().keeper,
+            written=self._written,
             unseen=unseen,
         )
 

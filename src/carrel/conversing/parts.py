@@ -163,6 +163,7 @@ def tools_of(
     model: str | None = None,
     others: tuple[Tool, ...] = (),
     keeper: Callable[[], Keeper] | None = None,
+    written: Callable[[str], object],
     unseen: bool = False,
 ) -> Registry:
     """Return the tools of a workspace's agent before one listener, and `others` beside them.
@@ -190,6 +191,7 @@ def tools_of(
             *beyond,
         ),
         keeper=keeper,
+        written=written,
     ).registry(ready=shelf.refuse_closed)
 
 

@@ -24,6 +24,12 @@ The last is when the store saw the last change, by the machine's clock where suc
 SETTLED_NS = 2_000_000_000
 """A file that changed more recently may change again without its times showing it."""
 
+AHEAD_NS = 600_000_000_000
+"""A change that lies further ahead is from before the clock was set back: the next one has another time.
+
+What lies ahead by less may be on a file server whose clock is.
+"""
+
 Kind = Literal["file", "directory", "link", "special"]
 """A link that stays inside is what it leads to; "link" is one that leads outside, dangles or loops."""
 
@@ -172,7 +178,12 @@ class FileStore(Protocol):
 
 def is_settled(stamp: Stamp | None, seen_ns: int) -> bool:
     """Tell whether a stamp taken at this time proves, when it is met again, that nothing changed."""
-    return stamp is None or stamp[3] < seen_ns - SETTLED_NS
+    return stamp is None or not is_recent(stamp[3], seen_ns)
+
+
+def is_recent(changed_ns: int, seen_ns: int) -> bool:
+    """Tell whether what changed at a time may change again without its times showing it."""
+    return seen_ns - SETTLED_NS <= changed_ns <= seen_ns + AHEAD_NS
 
 
 def walk(store: FileStore, under: str = "", *, skip: Callable[[Entry], bool]) -> Iterator[Entry]:

@@ -35,7 +35,7 @@ class Sweeper:
 
     def __init__(self, directories: Sequence[At]) -> None:
         self._served = Served(directories)
-        self._roots = [each for each in directories if isinstance(each, Path)]
+        self._roots = [each.resolve() for each in directories if isinstance(each, Path)]
         self._turns = Turns()
         self._late: set[str] = set()
         """Where the index could not be brought up."""
@@ -95,17 +95,17 @@ class Sweeper:
 
     def _take_in(self, workspace: Workspace, changed: Collection[str]) -> None:
         """Bring an index up to what changed; where another wrote it for too long, that is done again soon."""
-        own = _below(workspace.root, changed)
+        root = workspace.root.resolve() if workspace.root is not None else None
+        own = _below(root, changed)
         found = workspace.searching.sync(own).findings if own else ()
         if any(each.code == LockTimeout.code for each in found):
-            self._late.add(str(workspace.root))
+            self._late.add(str(root))
 
     def _changes(self) -> Iterable[set[tuple[Change, str]]]:
         """Yield what changed, and every now and then nothing, soon after the watching has begun."""
-        roots = [directory.resolve() for directory in self._roots]
         return watch(
-            *roots,
-            watch_filter=theirs(*roots),
+            *self._roots,
+            watch_filter=theirs(*self._roots),
             stop_event=self._stopping,
             step=_STEP_MS,
             rust_timeout=_NOTHING_MS,

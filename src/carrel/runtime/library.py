@@ -7,7 +7,7 @@ from time import time_ns
 from msgspec import Struct, field
 
 from carrel.errors import CarrelError
-from carrel.files import SETTLED_NS, Entry, FileStore, Stamp, Unreadable, walk
+from carrel.files import Entry, FileStore, Stamp, Unreadable, is_recent, walk
 from carrel.index.source import TEXT_LIMIT, Lack, Place, Text, Turn
 from carrel.markdown.lines import body_start
 from carrel.runtime.logs import Logs, stamps_of
@@ -110,7 +110,9 @@ class Library(Struct, frozen=True, kw_only=True):
 
     def has_alone(self, paths: Collection[str]) -> bool:
         """Tell whether each of these paths is a file that has no other name, so that it stands for itself."""
-        return sum(map(_is_alone, self._entries(paths))) == len(paths)
+        linked = self.walked.linked if self.walked else frozenset[str]()
+        found = (entry for entry in self._entries(paths) if _is_alone(entry) and not _is_below(entry, linked))
+        return sum(1 for _ in found) == len(paths)
 
     def _told(self, only: Collection[str] | None, stamps: Mapping[str, str]) -> Iterable[Place]:
         """Return the files: some, or all, as the last walk told them or by another one."""
@@ -118,19 +120,20 @@ class Library(Struct, frozen=True, kw_only=True):
             return self._files(self._entries(only), stamps)
         if self.walked and (places := self.walked.again(self.files, self.rules, stamps)) is not None:
             return places
-        began_ns, folders = time_ns(), [""]
-        entries = walk(self.files, skip=lambda entry: self._is_passed_over(entry, folders))
+        began_ns, folders, linked = time_ns(), [""], set[str]()
+        entries = walk(self.files, skip=lambda entry: self._is_passed_over(entry, folders, linked))
         places = tuple(self._files(entries, stamps))
         if self.walked:
+            self.walked.linked = frozenset(linked)
             self.walked.keep(self.files, self.rules, folders, places, began_ns)
         return places
 
     def _files(self, entries: Iterable[Entry], stamps: Mapping[str, str]) -> Iterator[Place]:
-        own, settled, rules = self._own, time_ns() - SETTLED_NS, f"{self.rules}:"
+        own, now, rules = self._own, time_ns(), f"{self.rules}:"
         for entry in entries:
             if entry.path.startswith(own):  # they are searched as what was said
                 continue
-            stamp = _stamp_of(entry, settled, rules)
+            stamp = _stamp_of(entry, now, rules)
             if _is_alone(entry) and stamp and stamps.get(entry.path) == stamp:
                 yield as_known(entry.path, stamp)
             elif not self.ignored(entry.path):
@@ -140,14 +143,14 @@ class Library(Struct, frozen=True, kw_only=True):
         """Yield what agents learnt elsewhere, for the owner alone."""
         if self.namespaces is None or not (only is None or any(map(file_of, only))):
             return
-        settled = time_ns() - SETTLED_NS
+        now = time_ns()
         entries: Sequence[Entry] = ()
         with suppress(Unreadable):
             entries = self.namespaces.list("")
         for entry in entries:
             path, agent = place_of(entry.path), self.learnt.get(entry.path)
             if agent is not None and (only is None or path in only):
-                stamp = _stamp_of(entry, settled, f"{agent}:")
+                stamp = _stamp_of(entry, now, f"{agent}:")
                 yield Place(
                     path=path, tier="profile", stamp=stamp, agent=agent, private=True, lack=_lack_of(entry)
                 )
@@ -172,11 +175,13 @@ class Library(Struct, frozen=True, kw_only=True):
                 found = self.files.list(folder)
                 yield from (entry for entry in found if entry.path in only and entry.kind != "directory")
 
-    def _is_passed_over(self, entry: Entry, folders: list[str]) -> bool:
+    def _is_passed_over(self, entry: Entry, folders: list[str], linked: set[str]) -> bool:
         """Tell whether a folder is not walked: what is in it is ignored, or searched as what was said.
 
-        Those that are walked are noted.
+        Those that are walked are noted, and where links lead.
         """
+        if entry.target != entry.path:
+            linked.add(entry.target)
         if entry.kind != "directory":
             return False
         is_passed_over = f"{entry.target}/".startswith(self._own) or self.ignored(f"{entry.path}/")
@@ -193,7 +198,7 @@ class Library(Struct, frozen=True, kw_only=True):
     ) -> Iterator[Place]:
         places = sessions.places
         name = self.names.get(places.agent, places.agent)
-        settled, rules = time_ns() - SETTLED_NS, f"{places.agent}:{name}:"
+        now, rules = time_ns(), f"{places.agent}:{name}:"
         resting = self.logs.resting.setdefault(rules, {})
         logs = self.logs.stamps(self.files, places) if only is None else stamps_of(self.files, places, only)
         if only is None and len(resting) > len(logs):
@@ -206,7 +211,7 @@ class Library(Struct, frozen=True, kw_only=True):
             if kept is not None and kept[0] == found and stamps.get(path) == kept[1].stamp:
                 yield kept[1]
                 continue
-            stamp = _text_of(found, rules) if found[-1] <= settled else ""
+            stamp = "" if is_recent(found[-1], now) else _text_of(found, rules)
             if stamp and stamps.get(path) == stamp:
                 place = Place(path=path, tier="session", stamp=stamp)
                 resting[path] = (found, place)
@@ -283,9 +288,9 @@ def learnt_in(text: str) -> str:
     return "\n" * text.count("\n", 0, start) + text[start:]
 
 
-def _stamp_of(entry: Entry, settled: int, rules: str = "") -> str:
-    """Return what a file is recognised by; one that changed after it had to be settled may change unseen."""
-    is_new = max(entry.modified_ns, entry.stamp[-1]) > settled
+def _stamp_of(entry: Entry, now: int, rules: str = "") -> str:
+    """Return what a file is recognised by; one that has just changed may change unseen."""
+    is_new = is_recent(entry.stamp[-1], now) or is_recent(entry.modified_ns, now)
     return "" if is_new else _text_of(entry.stamp, rules)
 
 
@@ -296,6 +301,14 @@ def _text_of(stamp: Stamp, rules: str) -> str:
 def _is_alone(entry: Entry) -> bool:
     """Tell whether a file has one name; what has others is looked at each time."""
     return entry.kind == "file" and entry.links == 1 and entry.target == entry.path
+
+
+def _is_below(entry: Entry, folders: Collection[str]) -> bool:
+    """Tell whether a file is one of these, or in one of them."""
+    if not folders:
+        return False
+    names = entry.path.split("/")
+    return any("/".join(names[:end]) in folders for end in range(len(names) + 1))
 
 
 def _lack_of(entry: Entry) -> Lack | None:

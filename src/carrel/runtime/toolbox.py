@@ -66,6 +66,8 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     """What the model has read of the session by now, as the log has it."""
     keeper: Callable[[], Keeper] | None = None
     """Who keeps what the agent learns; nobody where it has no memory."""
+    written: Callable[[str], object]
+    """Takes note of a file that was written."""
 
     def registry(self, *, ready: Callable[[], None] = lambda: None) -> Registry:
         """Return the tools that the agent may call, each as long as `ready` raises nothing."""
@@ -97,9 +99,9 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     def _reach(self) -> "_Reach":
         """Return the files as this listener may see them: strangers not what is kept out of the prompt."""
         if self.scope is Scope.MAIN:
-            return _Reach(self.files, self.view, self._results, screened=self._screened)
+            return _Reach(self.files, self.view, self.written, self._results, screened=self._screened)
         ignored = find_rules(self.ground.documents.reading())
-        return _Reach(self.files, self.view, self._results, ignored, self._screened)
+        return _Reach(self.files, self.view, self.written, self._results, ignored, self._screened)
 
     @property
     def _results(self) -> str:
@@ -204,6 +206,7 @@ class _Reach(Struct, frozen=True):
 
     files: FileStore
     view: View
+    written: Callable[[str], object]
     results: str = ""
     ignored: Callable[[str], bool] | None = None
     screened: Callable[[str, bytes], bytes] = _as_it_is
@@ -228,7 +231,9 @@ class _Reach(Struct, frozen=True):
 
     def put(self, path: str, data: bytes, *, expect: str | None) -> str:
         data = self.screened(path, data)
-        return edit.put(self.files, path, data, expect=expect or edit.ABSENT, view=self.view).digest
+        done = edit.put(self.files, path, data, expect=expect or edit.ABSENT, view=self.view)
+        self.written(path)
+        return done.digest
 
     def _hides(self, entry: Entry) -> bool:
         if self.view.hides and is_private(self.files, entry, self.view):

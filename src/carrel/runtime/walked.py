@@ -21,6 +21,8 @@ class Walked(Struct):
     stamps: list[Stamp | None] = []
     known: dict[str, str] = {}
     places: tuple[Place, ...] = ()
+    linked: frozenset[str] = frozenset()
+    """Where links led in the last walk, whatever it told: what stands there has other names, too."""
 
     def again(self, files: FileStore, rules: str, known: Mapping[str, str]) -> tuple[Place, ...] | None:
         """Return what a walk would tell one who has these stamps, if that is kept; costs a stat for each."""

@@ -62,7 +62,6 @@ class Rules:
                     self._folders = {"": False}
                 known = self._folders[folder] = self._verdict(folder, is_folder=True)
             if known:
-                self._folders[path] = True
                 return True
         return False
 

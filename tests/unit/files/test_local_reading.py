@@ -165,6 +165,18 @@ def test_a_fresh_file_is_not_settled_and_an_old_one_is(tmp_path: Path) -> None:
     assert is_settled(old, time.time_ns())
 
 
+def test_a_file_from_before_the_clock_was_set_back_is_settled_and_one_on_a_server_that_is_ahead_is_not(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.md").write_text("x")
+    (stamp,) = LocalFiles(tmp_path).stamps(["a.md"])
+    assert stamp is not None
+    minute = 60_000_000_000
+    assert not is_settled(stamp, stamp[3] - minute)
+    assert is_settled(stamp, stamp[3] - 60 * minute)
+    assert is_settled(stamp, stamp[3] + minute)
+
+
 def test_a_changed_file_with_a_forged_old_time_is_not_settled(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("x")
     os.utime(tmp_path / "a.md", (1, 1))

@@ -271,10 +271,17 @@ def test_a_stamp_stands_for_a_file_that_was_left_alone_and_for_no_other(room):
     assert stamps["new.md"] == ""
 
 
+def test_a_clock_that_was_set_back_does_not_have_every_file_read_again(room, monkeypatch):
+    room.put({"a.md": "x", "b.md": "y"})
+    now = time.time_ns()
+    monkeypatch.setattr("carrel.runtime.library.time_ns", lambda: now - 3_600_000_000_000)
+    assert all(place.stamp for place in room.places().values())
+
+
 @pytest.fixture
 def settled(monkeypatch):
     """Everything was left alone for long enough."""
-    monkeypatch.setattr("carrel.runtime.library.SETTLED_NS", -(10**15))
+    monkeypatch.setattr("carrel.files.SETTLED_NS", -(10**15))
 
 
 def again(room):

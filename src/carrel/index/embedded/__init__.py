@@ -148,7 +148,9 @@ class EmbeddedIndex:
                     opened.catalog.forget()
                 with self._trouble.tried("catalog"):
                     opened.heal()
-                    report = take_in(opened.catalog, source, only=only, progress=progress)
+                    some = only if opened.is_whole else None
+                    report = take_in(opened.catalog, source, only=some, progress=progress)
+                    opened.is_whole = True
                     if anew:  # every part takes all of them in again
                         report = replace(report, chunks=opened.catalog.count()[1])
                 with self._trouble.tried("words"):
