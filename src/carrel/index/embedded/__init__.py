@@ -148,9 +148,11 @@ class EmbeddedIndex:
                     opened.catalog.forget()
                 with self._trouble.tried("catalog"):
                     opened.heal()
-                    some = only if opened.is_whole else None
-                    report = take_in(opened.catalog, source, only=some, progress=progress)
-                    opened.is_whole = True
+                    if (
+                        opened.catalog.is_empty
+                    ):  # perhaps since somebody dropped it: nothing in it is as it was
+                        only = None
+                    report = take_in(opened.catalog, source, only=only, progress=progress)
                     if anew:  # every part takes all of them in again
                         report = replace(report, chunks=opened.catalog.count()[1])
                 with self._trouble.tried("words"):

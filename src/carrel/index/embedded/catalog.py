@@ -263,6 +263,11 @@ class Catalog:
         sql = f"SELECT c.id FROM {_JOINED} WHERE {condition}"  # noqa: S608 - the values are bound
         return [row[0] for row in self._database.rows(sql, values)]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it knows of no place at all."""
+        return not self.has_place_beside("0", ())
+
     def has_place_beside(self, condition: str, values: Sequence[Any]) -> bool:
         """Tell whether there is a place for which a condition of `filters` on places does not hold."""
         sql = f"SELECT EXISTS (SELECT 1 FROM places p WHERE NOT ({condition}))"  # noqa: S608 - the values are bound

@@ -72,8 +72,6 @@ class OpenIndex:
         self._masks: dict[Filter, Sequence[int] | None] = {}
         self._lag: Lag | None = None
         self._is_checked = False
-        self.is_whole = False
-        """Whether everything was looked over since it was opened: somebody may have begun it anew."""
 
     @property
     def finding(self) -> Finding | None:
