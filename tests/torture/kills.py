@@ -292,6 +292,7 @@ KILLS = Row(
     quick=_QUICK,
     long=5_000,
     share=8,
+    in_memory=True,
     run=kill_at_random,
     passes="0 acknowledged writes lost, duplicated or torn; a start ≤ 2 s, nothing repaired by hand",
     defects=(

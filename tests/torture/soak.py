@@ -309,6 +309,7 @@ SOAK = Row(
     quick=_QUICK,
     long=36_000,
     share=1,
+    in_memory=True,
     run=soak,
     paced=True,
     passes="memory <= +5 MB in a short run, <= 1 MB an hour in a long one; descriptors and threads flat; "

@@ -253,6 +253,7 @@ WRITERS = Row(
     quick=_QUICK,
     long=_MANY_AGENTS * 5_000,
     share=10,
+    in_memory=True,
     run=write_at_once,
     passes="every token once, or a returned conflict; 0 torn reads of files that are replaced, in ≥ 1M; "
     "what an editor's save took away, in place too, is in the history",
