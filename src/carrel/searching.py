@@ -5,15 +5,12 @@ from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
 from importlib.util import find_spec
-from math import inf
-from time import monotonic
 
 from msgspec.structs import replace
 
 from carrel.context.select import find_identity
 from carrel.errors import CarrelError, UsageError
 from carrel.files import show
-from carrel.files.disk import LockTimeout
 from carrel.files.glimpse import glimpse
 from carrel.findings import Finding
 from carrel.index import MODES, Found, Hit, Index, Pointers, Progress, Query, Status, Stop, SyncReport
@@ -23,11 +20,13 @@ from carrel.index.fuse.profiles import detect
 from carrel.memory.procedures import TIER as PROCEDURE
 from carrel.memory.procedures import weights_of
 from carrel.opening import time_zone
+from carrel.runtime import freshness
 from carrel.runtime.beside import Beside
+from carrel.runtime.freshness import Freshness, Look
 from carrel.runtime.leads import Leads
-from carrel.runtime.library import Lengths, Library, file_of, place_of
+from carrel.runtime.library import Lengths, Library, place_of, spelled
 from carrel.runtime.logs import Logs
-from carrel.runtime.unseen import EVERYTHING, Unseen
+from carrel.runtime.unseen import EVERYTHING
 from carrel.runtime.view import look
 from carrel.runtime.walked import Walked
 from carrel.sessions.store import Sessions
@@ -37,15 +36,6 @@ from carrel.workspace.document import Reading
 from carrel.workspace.ignore import IGNORE_FILE, find_rules
 from carrel.workspace.namespace import Namespace, namespace_of, switched_on
 from carrel.workspace.scope import Privacy, Scope, privacy_of
-
-FRESH = 5.0
-"""Seconds for which a large workspace is taken to be as it was, but for what was written here."""
-
-WATCHED = 60.0
-"""The same where somebody watches them, and says what changed."""
-
-LARGE = 1_000
-"""Files and sessions from which on a workspace is not looked over whole before every search."""
 
 PATIENCE = 1.0
 """Seconds for which a search waits for vectors that are being made; words answer alone after that."""
@@ -95,11 +85,7 @@ class Searching:
         self._logs = Logs()
         self._asked: tuple[str, ...] = ()
         self._graph = Leads()
-        self._unseen = Unseen()
-        self._looked_at = -inf
-        self._rules = ""
-        """By which all was looked over then."""
-        self._is_large: bool | None = None
+        self._freshness = Freshness(lambda: self.index.status().places)
         self._said: set[str] = set()
         self._beside = Beside(self._catch_up, "carrel-index", patience=CLOSING)
 
@@ -177,14 +163,16 @@ class Searching:
         Who watches a large workspace and says what changed has only that looked at, for a while.
         """
         self.expire(changed)
-        library, unseen = self._library(), self._unseen.changed()
-        only = None if self._is_due(library, unseen, WATCHED) else {*unseen}
-        return self._seen(self.index.sync(library, only=only, progress=progress), unseen, library, only)
+        library = self._library()
+        look = self._freshness.look(library, freshness.WATCHED)
+        return self._seen(look, self.index.sync(library, only=look.only, progress=progress))
 
     def rebuild(self, *, progress: Progress | None = None) -> SyncReport:
         """Make the index anew."""
-        library, unseen = self._library(), self._unseen.changed()
-        return self._seen(self.index.rebuild(library, progress=progress), unseen, library)
+        self.expire()
+        library = self._library()
+        look = self._freshness.look(library, freshness.WATCHED)
+        return self._seen(look, self.index.rebuild(library, progress=progress))
 
     def status(self) -> Status:
         """Return how the index is."""
@@ -245,7 +233,7 @@ class Searching:
 
     def expire(self, changed: Iterable[str] = (EVERYTHING,)) -> None:
         """Have some paths looked at before the next search, or everything: something was written."""
-        self._unseen.note(EVERYTHING if ".." in path.split("/") else _spelled(path) for path in changed)
+        self._freshness.expire(changed)
 
     def _leads(self, library: Library, query: Query) -> tuple[Pointers, ...]:
         """Return what the entities in a query lead to; their pages are the owner's."""
@@ -261,7 +249,7 @@ class Searching:
         """Return a query with paths as places have them, and how its lists and tiers count."""
         if query.mode not in MODES:
             raise UnknownMode(query.mode)
-        paths = {path: _spelled(path) for path in query.within.paths}
+        paths = {path: spelled(path) for path in query.within.paths}
         has_root = any(given and not path for given, path in paths.items())
         others = {place_of(path) for path in learnt} - self.namespaces
         within = replace(
@@ -288,22 +276,12 @@ class Searching:
 
     def _refresh(self, library: Library, query: Query, session: str | None) -> bool:
         """Bring the index up to date, of a large one where something changed; tell whether all of it is."""
-        unseen = self._unseen.changed()
-        is_due = self._is_due(library, unseen, FRESH)
-        only = None if is_due else {*_logs(library.sessions, session), *unseen}
+        look = self._freshness.look(library, freshness.FRESH)
+        only = None if look.only is None else look.only.union(_logs(library.sessions, session))
         if only is None or only:
             report = self.index.sync(library, only=only, stop=lambda: True)
-            self._wait_for_vectors(self._seen(report, unseen, library, only), query)
-        return is_due
-
-    def _is_due(self, library: Library, unseen: Collection[str], seconds: float) -> bool:
-        """Tell whether all is to be looked over: a small workspace always, a large one after some seconds.
-
-        So it is where its rules are others by now, and where a path that changed may be more than itself: it
-        is gone, is a folder, or has other names.
-        """
-        is_known = self._rules == library.rules and monotonic() < self._looked_at + seconds
-        return not (self._is_large and is_known and library.has_alone(unseen))
+            self._wait_for_vectors(self._seen(look, report), query)
+        return only is None
 
     def _wait_for_vectors(self, report: SyncReport, query: Query) -> None:
         """Have vectors made beside; those that are soon there are waited for."""
@@ -321,23 +299,10 @@ class Searching:
             with suppress(CarrelError):
                 index.sync(self._library(), only=said, stop=stop)
 
-    def _seen(
-        self,
-        report: SyncReport,
-        unseen: Mapping[str, int],
-        library: Library,
-        only: Collection[str] | None = None,
-    ) -> SyncReport:
-        """Take note of a look at some paths, or at everything; return what is to be said of it."""
-        if any(finding.code == LockTimeout.code for finding in report.findings):
-            return report  # somebody else wrote the index all the time
-        self._unseen.saw({path: unseen[path] for path in unseen if path not in report.unread})
-        if only is not None:
-            return report
-        if self._is_large is None or report.changed or report.gone:
-            self._is_large = self.index.status().places > LARGE
-        self._looked_at, self._rules = monotonic(), library.rules
-        blocked = self._screened.blocked if self._screened else 0
+    def _seen(self, look: Look, report: SyncReport) -> SyncReport:
+        """Take note of a look, and return what is to be said of it."""
+        self._freshness.saw(look, report)
+        blocked = self._screened.blocked if self._screened and look.only is None else 0
         return replace(report, findings=(*report.findings, _kept_back(blocked))) if blocked else report
 
     def _is_outdated(self, library: Library, found: Found, scope: Scope) -> bool:
@@ -420,13 +385,6 @@ def _logs(everyones: Sequence[Sessions], session: str | None) -> list[str]:
 def _all_hits(lists: Sequence[Found]) -> Iterator[Hit]:
     for found in lists:
         yield from found.hits
-
-
-def _spelled(path: str) -> str:
-    """Return a path without what may stand in it and says nothing: ./ at its beginning, / at its end."""
-    if file_of(path) is not None:
-        return path
-    return "/".join(name for name in path.split("/") if name not in ("", "."))
 
 
 def _ignoring(reading: Reading) -> tuple[str, str]:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carrel import Workspace, searching
+from carrel import Workspace
 from carrel.files.disk import LockTimeout
 from carrel.findings import Finding
 from carrel.index import Query, SyncReport
+from carrel.runtime import freshness
 
 LONG = 1_000.0
 
@@ -22,9 +23,9 @@ LONG = 1_000.0
 @pytest.fixture(autouse=True)
 def large(monkeypatch):
     """Every workspace is a large one, and what is fresh stays so."""
-    monkeypatch.setattr(searching, "LARGE", 0)
-    monkeypatch.setattr(searching, "FRESH", LONG)
-    monkeypatch.setattr(searching, "WATCHED", LONG)
+    monkeypatch.setattr(freshness, "LARGE", 0)
+    monkeypatch.setattr(freshness, "FRESH", LONG)
+    monkeypatch.setattr(freshness, "WATCHED", LONG)
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_what_was_written_here_is_found_at_once_and_nothing_else_is_looked_at(wo
 def test_everything_is_looked_over_when_its_time_has_come(workspace, sample, monkeypatch):
     sample.put({"others.md": "A pelican that nobody told of.\n"})
     assert found(workspace, "pelican") == set()
-    monkeypatch.setattr(searching, "FRESH", 0.0)
+    monkeypatch.setattr(freshness, "FRESH", 0.0)
     assert found(workspace, "pelican") == {"others.md"}
 
 

@@ -282,6 +282,13 @@ def file_of(path: str) -> str | None:
     return path.removeprefix(_SCHEME) if path.startswith(_SCHEME) else None
 
 
+def spelled(path: str) -> str:
+    """Return a path without what may stand in it and says nothing: ./ at its beginning, / at its end."""
+    if file_of(path) is not None:
+        return path
+    return "/".join(name for name in path.split("/") if name not in ("", "."))
+
+
 def learnt_in(text: str) -> str:
     """Return a namespace without what it says of itself, every line where it was."""
     start = body_start(text)

@@ -58,6 +58,19 @@ def test_a_file_that_changes_just_before_the_watching_begins_is_taken_in(
         until(lambda: indexed() == before[0] + 1)
 
 
+def test_a_workspace_that_is_reached_by_a_link_is_watched_too(
+    desk: Path, indexed: Callable[[], int], tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to("desk")
+    with Sweeper([tmp_path / "link"]) as sweeper:
+        sweeper.start()
+        until(lambda: indexed() > 0)
+        before = indexed()
+        time.sleep(1.5)  # until the watching has begun, and everything was looked at once more
+        (desk / "late.md").write_text("It is in the cellar.\n")
+        until(lambda: indexed() == before + 1)
+
+
 def test_an_index_that_another_writes_for_too_long_is_brought_up_when_it_can_be(
     desk: Path, indexed: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
