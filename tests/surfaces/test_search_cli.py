@@ -607,8 +607,8 @@ def test_a_session_that_is_gone_is_not_found(shelf, cli):
 def test_a_large_workspace_is_not_looked_over_each_time_and_shows_nothing_that_is_gone(
     shelf, cli, monkeypatch
 ):
-    monkeypatch.setattr("carrel.searching.LARGE", 3)
-    monkeypatch.setattr("carrel.searching.FRESH", 1_000.0)
+    monkeypatch.setattr("carrel.runtime.freshness.LARGE", 3)
+    monkeypatch.setattr("carrel.runtime.freshness.FRESH", 1_000.0)
     shelf.put({"open.md": "The walrus sleeps.\n", "gone.md": "The walrus eats.\n"})
     with Workspace.open(shelf, environ=dict(os.environ)) as workspace:
         assert len(workspace.search("walrus", scope="shared").hits) == 2

@@ -226,9 +226,9 @@ def _of_lines(hurt: Mapping[str, bytes | None], said: Sequence[str], totals: Cou
     served = json.loads(first.partition(" ")[2])
     for session, data in hurt.items():
         if data is not None and session in served:
-            injected = sum(
-                bool(line.strip(_BLANK)) and not _is_entry(line) for line in data.split(b"\n")[:-1]
-            )
+            *lines, last = data.split(b"\n")
+            lines += [last] if _grew_together(last) else []  # else it may be on its way
+            injected = sum(bool(line.strip(_BLANK)) and not _is_entry(line) for line in lines)
             reported = served[session]["damaged"]
             totals.update(injected=injected, reported=reported)
             if reported != injected:
@@ -296,13 +296,27 @@ def _content(path: Path) -> bytes | None:
 def _is_entry(line: bytes) -> bool:
     """Tell whether a line says what one of a transcript has to; what is of an unknown type is somebody else's."""
     try:
-        found = json.loads(line.strip(_BLANK))
+        found = json.loads(line.strip(_BLANK).decode())
     except ValueError:
         return False
-    if not isinstance(found, dict) or found.get("type") != "entry":
+    if not isinstance(found, dict) or found.get("type") not in ("entry", "session"):
         return isinstance(found, dict)
+    if found["type"] == "session":
+        return isinstance(found.get("id"), str)
     texts = (found.get(name, "") for name in ("timestamp", "message_id", "source_plugin", "scope"))
     return found.get("role") in _SPEAKERS and all(isinstance(each, str) for each in texts)
+
+
+def _grew_together(line: bytes) -> bool:
+    """Tell whether a line is made of whole ones, behind which no other was begun; rubbish may stand around them."""
+    text, decoder = line.decode("utf-8", "surrogateescape"), json.JSONDecoder()
+    place = max(0, text.find("{"))
+    while text.startswith("{", place):
+        try:
+            place = decoder.raw_decode(text, place)[1]
+        except ValueError:
+            return False
+    return place > 0 and not {"{", "\0"} & set(text[place:])
 
 
 def _is_json(data: bytes) -> bool:

@@ -30,6 +30,9 @@ AHEAD_NS = 600_000_000_000
 What lies ahead by less may be on a file server whose clock is.
 """
 
+NEVER_NS = 2**63 - 1
+"""When something last changed of which a store cannot tell that."""
+
 Kind = Literal["file", "directory", "link", "special"]
 """A link that stays inside is what it leads to; "link" is one that leads outside, dangles or loops."""
 
@@ -183,7 +186,7 @@ def is_settled(stamp: Stamp | None, seen_ns: int) -> bool:
 
 def is_recent(changed_ns: int, seen_ns: int) -> bool:
     """Tell whether what changed at a time may change again without its times showing it."""
-    return seen_ns - SETTLED_NS <= changed_ns <= seen_ns + AHEAD_NS
+    return seen_ns - SETTLED_NS <= changed_ns <= seen_ns + AHEAD_NS or changed_ns == NEVER_NS
 
 
 def walk(store: FileStore, under: str = "", *, skip: Callable[[Entry], bool]) -> Iterator[Entry]:

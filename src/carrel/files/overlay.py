@@ -10,7 +10,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.errors import Refused, UsageError
-from carrel.files import READ_LIMIT, Content, Entry, FileStore, Part, Reason, Stale, Stamp, Unreadable, show
+from carrel.files import (
+    NEVER_NS,
+    READ_LIMIT,
+    Content,
+    Entry,
+    FileStore,
+    Part,
+    Reason,
+    Stale,
+    Stamp,
+    Unreadable,
+    show,
+)
 from carrel.files.durable import HASH_LIMIT
 from carrel.files.local import LocalFiles
 from carrel.files.paths import NameTaken, fold, parts
@@ -26,7 +38,7 @@ _WORTH_REMEMBERING = 1000
 _WAY = 32
 _GAP = "/"
 _NOTHING: Stamp = (0, 0, 0, 0)
-_UNSETTLED: Stamp = (0, 0, 0, 2**63 - 1)
+_UNSETTLED: Stamp = (0, 0, 0, NEVER_NS)
 
 _Seen = TypeVar("_Seen", Content, Entry, Part)
 

@@ -292,8 +292,8 @@ class Log:
             else:
                 self._take_lines(stretch.pieces[0][1])
         held = reading.held
-        if held and not reading.passed and (found := decode(held)).lines and not found.is_damaged:
-            self._take_lines(held + b"\n", size=len(held))  # it lacks its newline, and nothing else
+        if held and not reading.passed and _lacks_newline(held):
+            self._take_lines(held + b"\n", size=len(held))
             held = b""
         self.unfinished = reading.passed + len(held)
         if last := reading.last:
@@ -372,3 +372,17 @@ class Log:
                     continue
                 seen.add(own)
             yield line
+
+
+def _lacks_newline(held: bytes) -> bool:
+    """Tell whether a last line lacks its newline and no more: it is whole, or whole ones grown together.
+
+    What was begun and has no end may be on its way: then nothing of it is taken yet. What begins otherwise
+    than a line does is on nobody's.
+    """
+    place = 0 if held.startswith(b"{") else held.find(b"{")
+    for offset, size, _ in decode(held).lines:
+        if offset != place:
+            return False
+        place += size
+    return place > 0 and b"{" not in held[place:]

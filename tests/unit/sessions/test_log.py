@@ -258,6 +258,39 @@ def test_a_torn_line_that_its_writer_completes_is_served() -> None:
     assert counts(log) == {}
 
 
+@pytest.mark.parametrize(
+    ("last", "served"),
+    [
+        (encode(entry(2))[:-1] + encode(entry(3))[:-1], ["m1", "m2", "m3"]),
+        (encode(entry(2))[:-1] + b"\x0e", ["m1", "m2"]),
+        (b'torn"}' + encode(entry(2))[:-1], ["m1", "m2"]),
+    ],
+    ids=["grown together", "rubbish for a newline", "behind rubbish"],
+)
+def test_what_is_whole_in_a_last_line_is_served_though_it_lacks_its_newline(
+    last: bytes, served: list[str]
+) -> None:
+    files = given(b"".join(lines(1)) + last)
+    log = log_of(files)
+    assert (ids(log), counts(log), log.unfinished) == (served, {"damaged": 1}, 0)
+    add(log, 9)
+    assert ids(log) == ids(log_of(files)) == [*served, "m9"]
+    assert counts(log) == counts(log_of(files)) == {"damaged": 1}
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        encode(entry(2))[:-1] + encode(entry(3))[:40],
+        b'{"type":"entry","parts":[' + encode(entry(2))[:-1],
+    ],
+    ids=["another was begun behind it", "it stands within another"],
+)
+def test_of_a_last_line_that_may_be_on_its_way_nothing_is_served(last: bytes) -> None:
+    log = log_of(given(b"".join(lines(1)) + last))
+    assert (ids(log), counts(log)) == (["m1"], {"unfinished": len(last)})
+
+
 # ------------------------------------------------------------------------------------------------ damage in the middle
 
 
