@@ -380,8 +380,11 @@ def _lacks_newline(held: bytes) -> bool:
     What was begun and has no end may be on its way: then nothing of it is taken yet. What begins otherwise
     than a line does is on nobody's.
     """
+    found = decode(held)
+    if not found.is_damaged:
+        return bool(found.lines)
     place = 0 if held.startswith(b"{") else held.find(b"{")
-    for offset, size, _ in decode(held).lines:
+    for offset, size, _ in found.lines:
         if offset != place:
             return False
         place += size

@@ -226,15 +226,17 @@ def test_a_hole_at_the_end_of_a_log_costs_little_memory(tmp_path: Path) -> None:
     assert most < 20_000_000
 
 
-def test_a_last_line_that_lacks_only_its_newline_is_whole_and_served() -> None:
+@pytest.mark.parametrize("before", [b"", b" ", b"\xef\xbb\xbf"])
+def test_a_last_line_that_lacks_only_its_newline_is_whole_and_served(before: bytes) -> None:
     """As an editor leaves it that ends no file with a newline."""
-    files = given(b"".join(lines(1, 2)).rstrip())
+    first, last = b"".join(lines(1)), encode(entry(2))
+    files = given(first + before + last.rstrip())
     log = log_of(files)
     assert ids(log) == ["m1", "m2"]
     assert "damaged" not in counts(log)
     add(log, 3)
     assert ids(log) == ids(log_of(files)) == ["m1", "m2", "m3"]
-    assert data_of(files) == b"".join(lines(1, 2, 3))
+    assert data_of(files) == first + before + last + encode(entry(3))
 
 
 @pytest.mark.parametrize("cut", range(1, len(encode(HEADER))))

@@ -148,9 +148,7 @@ class EmbeddedIndex:
                     opened.catalog.forget()
                 with self._trouble.tried("catalog"):
                     opened.heal()
-                    if (
-                        opened.catalog.is_empty
-                    ):  # perhaps since somebody dropped it: nothing in it is as it was
+                    if opened.catalog.is_empty:  # perhaps somebody dropped it
                         only = None
                     report = take_in(opened.catalog, source, only=only, progress=progress)
                     if anew:  # every part takes all of them in again
