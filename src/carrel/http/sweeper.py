@@ -95,7 +95,9 @@ class Sweeper:
 
     def _take_in(self, workspace: Workspace, changed: Collection[str]) -> None:
         """Bring an index up to what changed; where another wrote it for too long, that is done again soon."""
-        root = workspace.root.resolve() if workspace.root is not None else None
+        if workspace.root is None:
+            return
+        root = workspace.root.resolve()
         own = _below(root, changed)
         found = workspace.searching.sync(own).findings if own else ()
         if any(each.code == LockTimeout.code for each in found):
@@ -124,10 +126,10 @@ class Sweeper:
                 _LOG.error("%s of %s: %s\n%s", what, name, type(error).__name__, where(error))
 
 
-def _below(root: Path | None, paths: Iterable[str]) -> list[str]:
+def _below(root: Path, paths: Iterable[str]) -> list[str]:
     """Return those paths that are in a workspace, as it names them."""
-    places = [Path(path) for path in paths] if root is not None else []
-    return [place.relative_to(root).as_posix() for place in places if root and place.is_relative_to(root)]
+    places = [Path(path) for path in paths]
+    return [place.relative_to(root).as_posix() for place in places if place.is_relative_to(root)]
 
 
 def _paths(changed: Iterable[tuple[Change, str]]) -> list[str]:

@@ -101,9 +101,8 @@ def is_export(source: str | os.PathLike[str], kind: str | None = None) -> bool:
     """Tell whether a source is a file that `carrel export` or `carrel backup` wrote."""
     path = place_of(source)
     with typed_failures(str(path)):
-        is_told = kind is not None or not path.is_file()
-    if is_told:
-        return kind == EXPORT
+        if kind is not None or not path.is_file():
+            return kind == EXPORT
     return guess_kind(open_folder(path), path) == EXPORT
 
 
