@@ -2,8 +2,9 @@
 
 import asyncio
 import os
-from contextlib import closing
-from threading import Event
+from contextlib import closing, suppress
+from itertools import count
+from threading import Event, Thread
 
 import pytest
 from tests.stubs.embeddings import EmbeddingsStub, embedded
@@ -228,3 +229,30 @@ def test_index_sync_makes_all_of_them_and_tells_it(served, cli, sample):
             "ollama:stub",
         )
         assert cli("-C", sample, "search", "walrus", "--json").document["degraded"] is False
+
+
+def test_an_index_is_dropped_whole_while_somebody_adds_to_it(opened):
+    """Who writes vectors makes files in the folder by their paths; one that came late kept it from being removed."""
+    with opened() as workspace:
+        home = workspace.home
+    folder, is_over = home.cache / "index", Event()
+
+    def add() -> None:
+        for number in count():
+            with suppress(OSError):
+                (folder / f"vectors-{number % 500}.bin").write_bytes(b"")
+            if is_over.is_set():
+                return
+
+    adding = Thread(target=add)
+    adding.start()
+    try:
+        for _ in range(30):
+            folder.mkdir(parents=True, exist_ok=True)
+            while len(list(folder.iterdir())) < 20:
+                pass
+            home.drop_index()
+    finally:
+        is_over.set()
+        adding.join()
+    assert home.indexed() == []

@@ -167,16 +167,20 @@ class Beside(Struct, frozen=True, kw_only=True):
         return [path.name for path in self._derived()]
 
     def drop_index(self) -> None:
-        """Remove that."""
-        from shutil import rmtree  # noqa: PLC0415 - for forgetting only
+        """Remove that; a folder has another name first, since nobody adds to what they cannot find."""
+        from secrets import token_hex  # noqa: PLC0415 - for forgetting only
+        from shutil import rmtree  # noqa: PLC0415 - the same
 
         for path in self._derived():
             self._refuse_links(path.parent / "any")
-            with typed_failures(path.name):
+            with typed_failures(path.name), suppress(FileNotFoundError):  # another forgets, too
                 if path.is_dir() and not path.is_symlink():
-                    rmtree(path)
+                    aside = path.rename(path.with_name(f"{_DERIVED[0]}-dropped-{token_hex(4)}"))
+                    rmtree(aside, ignore_errors=True)  # a call that found it before may add one more file
+                    if aside.exists():
+                        rmtree(aside)
                 else:
-                    path.unlink(missing_ok=True)
+                    path.unlink()
 
     @property
     def _records(self) -> Path:
