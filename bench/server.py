@@ -26,6 +26,7 @@ CLIENTS = 8
 SEARCHERS = 16
 SECONDS = 4.0
 STREAMS = 500
+ROUNDS = 100
 WORD = ["amber", "basalt", "cedar", "delta", "ember", "fjord", "garnet", "harbour", "indigo", "juniper"]
 
 EMPTY = """
@@ -42,7 +43,7 @@ uvicorn.run(app, port=int(sys.argv[1]), log_config=None, access_log=False, http=
 def main() -> None:
     """Measure all, and print it."""
     given = options(__doc__).parse_args()
-    run([assembling, searching, streaming], given.json)
+    run([assembling, searching, mixing, streaming], given.json)
 
 
 @contextmanager
@@ -198,6 +199,50 @@ def searching(folder: Path) -> list[Figure]:
         figure("search: p99 in p50", most / half, "x", 5),
         figure("search: answers", len(times) / SECONDS, "1/s"),
     ]
+
+
+def mixing(folder: Path) -> list[Figure]:
+    """What a change, a search and a prompt cost a server, with few files and with many."""
+    few, many = (asked_of(folder, files) for files in (200, 10_000))
+    return [
+        figure("a change, a search and a prompt, 200 files: processor", few, "ms"),
+        figure("a change, a search and a prompt, 10,000 files: processor", many, "ms"),
+        figure("10,000 files in 200", many / few, "x"),
+    ]
+
+
+def asked_of(folder: Path, files: int) -> float:
+    """The processor's time that a server took for a round, in ms."""
+    place = folder / f"mixed-{files}"
+    Workspace.init(place)
+    for number in range(files):
+        page = place / f"knowledge/{number // 100:03}/{number:05}.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(f"# Page {number}\n\n{WORD[number % 10]} {WORD[number // 10 % 10]} {number}.\n")
+    with served(folder / "home", place, 8475) as (pid, token):
+        asyncio.run(rounds(8475, token, 10))  # until the index is made
+        begin = spent(pid)
+        asyncio.run(rounds(8475, token, ROUNDS))
+        return (spent(pid) - begin) * 1000 / ROUNDS
+
+
+async def rounds(port: int, token: str, count: int) -> None:
+    """Change a file, ask for it, and have a prompt made, so often."""
+    body = json.dumps({"session": "s1", "query": "Which page is about cedar?"}).encode()
+    async with connection(port) as (reader, writer):
+        for number in range(count):
+            await change(port, token, 1)
+            search = f"/api/v1/w/default/search?q={WORD[number % 10]}"
+            writer.write(request("GET", search, port, token))
+            await answer(reader)
+            writer.write(request("POST", "/api/v1/w/default/context:assemble", port, token, body))
+            await answer(reader)
+
+
+def spent(pid: int) -> float:
+    """The processor's time that a process took so far, in seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def streaming(folder: Path) -> list[Figure]:

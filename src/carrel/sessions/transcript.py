@@ -5,9 +5,10 @@ that are damaged give back whatever in them is whole; lines of a kind that is no
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, Literal, cast
 
 from msgspec import NODEFAULT, Struct, ValidationError, convert, to_builtins
@@ -28,7 +29,10 @@ Content = str | list[Any]
 """A text, or parts as the caller gave them, their attachments stored beside the log."""
 
 _START = re.compile(rb'\{\s*"type"\s*:\s*"(?:session|entry|title|summary|compaction)"')
-_MARK = re.compile(rb'"[^"\\\0]*(?:\\[^\0][^"\\\0]*)*"|[{}\0]')
+_MARK = re.compile(rb'"[^"\\\0]*+(?:\\[^\0][^"\\\0]*+)*+"?|\{+|\}+|\0+')
+"""A text, whole or torn, braces or a hole: whatever a line is made of, each byte is looked at once."""
+
+_OPEN, _CLOSE, _HOLE = b"{}\0"
 _MOST_PIECES = 1_000
 
 
@@ -225,19 +229,23 @@ def _closed(raw: bytes) -> Iterator[tuple[int, int]]:
     A beginning cannot stand in a text, where its quotes would be escaped: whatever was open before it was
     torn, or is around it. So each is read from there on, and the whole line once.
     """
-    starts = [found.start() for found in _START.finditer(raw)]
-    opened: list[tuple[int, bool]] = []
-    for begin, until in pairwise([*starts, len(raw)]):
+    starts = (found.start() for found in _START.finditer(raw))
+    opened, depth = deque[tuple[int, int]](maxlen=_MOST_PIECES), 0  # no parser goes deeper than that
+    for begin, until in pairwise(chain(starts, (len(raw),))):
+        opened.append((begin, depth))
         for mark in _MARK.finditer(raw, begin, until):
-            token = mark.group()
-            if token == b"{":
-                opened.append((mark.start(), mark.start() == begin))
-            elif token == b"\0":
+            at, end = mark.span()
+            if raw[at] == _OPEN:
+                depth += end - at
+            elif raw[at] == _HOLE:
                 opened.clear()
-            elif token == b"}" and opened:
-                start, is_line = opened.pop()
-                if is_line:
-                    yield start, mark.end()
+                depth = 0
+            elif raw[at] == _CLOSE:
+                left = max(0, depth - (end - at))
+                while opened and opened[-1][1] >= left:
+                    start, around = opened.pop()
+                    yield start, at + depth - around
+                depth = left
 
 
 def _text_of(part: Any) -> str:

@@ -1,6 +1,7 @@
 """The lines of a log: seed 002's form to the letter, and whatever is whole in a line that is not."""
 
 import json
+import tracemalloc
 from collections.abc import Sequence
 from time import process_time
 
@@ -233,6 +234,7 @@ def test_a_line_of_nothing_but_beginnings_is_damage() -> None:
     assert served(b'{"type":"entry"' * 500 + encode(HELLO)) == [HELLO]
 
 
+@pytest.mark.parametrize("start", [b"", b'{"type":"entry"', b'{"type":"entry","content":"'])
 @pytest.mark.parametrize(
     "piece",
     [
@@ -241,21 +243,34 @@ def test_a_line_of_nothing_but_beginnings_is_damage() -> None:
         b'{"type":"entry","x":[',
         b'{"type":"entry","x":[1]',
         b"{",
+        b"{}",
         b'"',
+        b'a\\"',
+        b"\\",
     ],
 )
-def test_the_cost_of_a_damaged_line_grows_as_its_length_does(piece: bytes) -> None:
+def test_the_cost_of_a_damaged_line_grows_as_its_length_does(start: bytes, piece: bytes) -> None:
     """A line of some megabytes that somebody left in a log must not keep its readers busy for minutes."""
 
     def cost(count: int) -> float:
         times: list[float] = []
         for _ in range(3):
-            start = process_time()
-            decode(piece * count)
-            times.append(process_time() - start)
+            began = process_time()
+            decode(start + piece * count)
+            times.append(process_time() - began)
         return min(times)
 
     assert cost(16_000) < 30 * max(cost(2_000), 0.002)  # eight times as long; the square of that is 64
+
+
+@pytest.mark.parametrize("piece", [b"{", b"\0", b"\\"])
+def test_a_damaged_line_costs_little_memory_beside_its_own(piece: bytes) -> None:
+    line = b'{"type":"entry","content":' + piece * 2_000_000
+    tracemalloc.start()
+    decode(line)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4 * len(line)
 
 
 # ------------------------------------------------------------------------------------------------ damaged lines
