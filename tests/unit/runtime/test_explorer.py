@@ -488,6 +488,13 @@ def test_deep_json_is_valid_and_still_not_blown_up(tmp_path: Path) -> None:
     assert preview(put(tmp_path, {"ok.json": shallow}), "ok.json").formatted
 
 
+def test_json_with_a_text_that_never_ends_is_looked_over_once() -> None:
+    """It would take many minutes if each of its quotes were looked at as the beginning of a text."""
+    data = b'{"a": "' + rb"\"" * 400_000
+    found = preview(EphemeralFiles({"a.json": data}), "a.json", limit=len(data))
+    assert (found.formatted, found.truncated, found.size) == (False, False, len(data))
+
+
 @given(st.text(min_size=1), st.integers(0, 40))
 def test_a_cut_never_splits_a_character(text: str, limit: int) -> None:
     text = text.replace("\0", "0").replace("\ufeff", "m")
