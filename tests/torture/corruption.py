@@ -367,5 +367,11 @@ CORRUPTION = Row(
             "        return rows, content.digest, None\n    return {}, content.digest, None\n    aside",
             "a catalog that cannot be read is taken for an empty one",
         ),
+        Defect(
+            "sessions/transcript.py",
+            '*+)*+"?|',
+            '*+)*+"|',
+            "a torn text is looked at again from each quote in it",
+        ),
     ),
 )

@@ -29,7 +29,7 @@ def _tear(path: Path, chance: random.Random) -> None:
 
 def _nulls(path: Path, chance: random.Random) -> None:
     data = path.read_bytes()
-    start, size = chance.randrange(len(data)), chance.choice((1, 200, 4_096, 143_000))
+    start, size = chance.randrange(len(data)), chance.choice((1, 200, 4_096, 143_000, 5_000_000))
     kept = data[start + size :] if chance.random() < 0.5 else data[start:]  # written over, or put between
     path.write_bytes(data[:start] + b"\0" * size + kept)
 
@@ -38,6 +38,14 @@ def _garbage(path: Path, chance: random.Random) -> None:
     data = path.read_bytes()
     start = chance.randrange(len(data))
     path.write_bytes(data[:start] + chance.randbytes(chance.randint(1, 500)) + data[start:])
+
+
+def _unending(path: Path, chance: random.Random) -> None:
+    """Tear a line within a long text, in which others may begin: code that somebody quoted, for instance."""
+    data = path.read_bytes()
+    start = chance.randrange(len(data))
+    torn = chance.choice((b'\\"', b'"', b"{", b"\\")) * 50_000
+    path.write_bytes(data[:start] + torn + b"\n" + data[start:])
 
 
 def _shuffle(path: Path, chance: random.Random) -> None:
@@ -97,7 +105,9 @@ def _exchange(path: Path, chance: random.Random) -> None:
         aside.rename(other)
 
 
-CHANGES: Sequence[Damage] = (_flip, _cut, _tear, _nulls, _garbage, _shuffle, _splice, _repeat, _empty)
+CHANGES: Sequence[Damage] = (
+    _flip, _cut, _tear, _nulls, _garbage, _unending, _shuffle, _splice, _repeat, _empty,
+)  # fmt: skip
 """What leaves a file where it was."""
 
 REPLACEMENTS: Sequence[Damage] = (_missing, _folder, _pipe, _link, _exchange)
