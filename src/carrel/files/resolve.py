@@ -21,6 +21,9 @@ MAX_HOPS = 8
 DETOURS = 1024
 """How many steps links may add to a walk: a hostile tree of them costs milliseconds, not minutes."""
 
+DEEP = 16
+"""Names from which on the last directory is asked for at once: the way there is long."""
+
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ABSENT = frozenset({errno.ENOENT, errno.ENAMETOOLONG})
 
@@ -73,11 +76,11 @@ class Steps(Struct):
 
     left: int = DETOURS
 
-    def take(self, path: str) -> None:
-        """Count one step, or end a walk that links make endless."""
-        if self.left <= 0:
+    def take(self, path: str, count: int = 1) -> None:
+        """Count some steps, or end a walk that links make endless."""
+        if self.left < count:
             raise Unreadable(path, "link_loop")
-        self.left -= 1
+        self.left -= count
 
 
 class Root(Struct, frozen=True):
@@ -168,6 +171,8 @@ class _Walk:
     def descend(self) -> None:
         """Step down through real directories as far as they go, but not into the last name."""
         ahead = self.ahead
+        if len(ahead) > DEEP and ".." not in ahead:
+            self.reach_down()
         while len(ahead) > 1 and ahead[-1] != "..":
             try:
                 fd = os.open(ahead[-1], DIRECTORY, dir_fd=self.fd)
@@ -179,6 +184,18 @@ class _Walk:
             self.fd = fd
             self.steps.take(self.path)
             self.within.append(ahead.pop())
+
+    def reach_down(self) -> None:
+        """Step down through all of them at once, where each is a real directory; else stay here."""
+        from carrel.files.deep import reach  # noqa: PLC0415 - few trees are as deep
+
+        names = self.ahead[:0:-1]
+        if (fd := reach(self.fd, names, DIRECTORY)) is not None:
+            self.close()
+            self.fd = fd
+            self.steps.take(self.path, len(names))
+            self.within += names
+            del self.ahead[1:]
 
     def place(self, name: str, found: os.stat_result | None) -> Place:
         return Place(self.fd, tuple(self.within), name, found, tuple(reversed(self.ahead)), tuple(self.links))

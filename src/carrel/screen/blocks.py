@@ -12,6 +12,7 @@ LONGEST = 65_536
 _BEGIN = b"-----BEGIN "
 _ENCODED = b"LS0tLS1CRUdJTi"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{60,}+={0,2}")
+_DIGIT = re.compile("[0-9]")
 _WALL = re.compile(r"[A-Za-z0-9+/]{40,}+={0,2}")
 _HEAD = re.compile(r"-----BEGIN (?P<what>[A-Z0-9 ]{0,40}?(?P<private>PRIVATE KEY)?(?: BLOCK)?)-----")
 _LINE = re.compile(r"[A-Za-z0-9+/]{16}|(?:\n|\\n)[A-Za-z0-9+/=]{4,}+(?:\r?\n|\\[nr])")
@@ -58,7 +59,7 @@ def without_walls(text: str) -> str:
 
 def _marked(found: re.Match[str]) -> str:
     run = found[0]
-    is_mixed = any(c.isdigit() for c in run) and not (run.islower() or run.isupper())
+    is_mixed = not (run.islower() or run.isupper()) and _DIGIT.search(run)
     return "[REDACTED:ENCODED]" if is_mixed else run
 
 

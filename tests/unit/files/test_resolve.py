@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from carrel.files import Unreadable
+from carrel.files.deep import reach
 from carrel.files.paths import BadPath, clean, is_own
 from carrel.files.resolve import (
+    DIRECTORY,
     Root,
     RootMissing,
     RootNotDirectory,
@@ -132,10 +134,10 @@ def test_each_link_on_the_way_is_part_of_a_stamp(tmp_path: Path) -> None:
 def test_nothing_stays_open_behind_a_walk(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "up").symlink_to("../../a/b/none")
-    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a number is wanted
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):
         assert target(tmp_path, "a/b/up") == "a/b/none"
-    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 class Watched(_Walk):
@@ -218,3 +220,97 @@ def test_a_root_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(RootMissing) as caught:
         opened(tmp_path / "gone")
     assert caught.value.root == str(tmp_path / "gone")
+
+
+# A way so long that the system is asked for the last directory at once
+
+
+DEPTH = 24
+
+
+@pytest.fixture(params=["at once", "name by name"])
+def deep(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A root with a chain of folders, where the system has such a call and where it has none."""
+    if request.param == "name by name":
+        monkeypatch.setattr("carrel.files.deep.reach", lambda *_: None)
+    root = tmp_path / "root"
+    (root / "/".join(["d"] * DEPTH)).mkdir(parents=True)
+    (root / "/".join(["d"] * DEPTH) / "f.md").write_bytes(b"deep")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/f.md").write_bytes(b"not ours")
+    return root
+
+
+def chain(*, of: str = "d", at: int = -1) -> list[str]:
+    return [of if place == at else "d" for place in range(DEPTH)]
+
+
+def test_a_long_way_is_the_same_however_it_is_gone(deep: Path) -> None:
+    names = [*chain(), "f.md"]
+    with opened(deep) as root, resolved(root, names) as place:
+        assert (place.within, place.name, place.links) == (tuple(names[:-1]), "f.md", ())
+        assert place.found is not None
+        assert place.found.st_size == len(b"deep")
+        assert os.fstat(place.directory).st_ino == (deep / "/".join(names[:-1])).stat().st_ino
+    with opened(deep) as root, resolved(root, [*chain(), "none", "f.md"]) as place:
+        assert (place.within, place.name, place.beyond) == (tuple(chain()), "none", ("f.md",))
+
+
+@pytest.mark.parametrize("at", range(0, DEPTH, 5))
+def test_a_link_on_a_long_way_is_followed_inside_and_nowhere_else(deep: Path, at: int) -> None:
+    above = deep.joinpath(*chain()[:at])
+    (above / "in").symlink_to("d")
+    (above / "out").symlink_to(deep.parent / "outside")
+    (above / "up").symlink_to("../" * (at + 1) + "outside")
+    (above / "file").write_bytes(b"")
+    assert target(deep, "/".join([*chain(of="in", at=at), "f.md"])) == "/".join([*chain(), "f.md"])
+    for name, reason in (("out", "link_outside"), ("up", "link_outside"), ("file", "not_directory")):
+        with pytest.raises(Unreadable) as caught:
+            target(deep, "/".join([*chain(of=name, at=at), "f.md"]))
+        assert caught.value.reason == reason
+    with opened(deep) as root, resolved(root, [*chain(of="none", at=at), "f.md"]) as place:
+        assert (len(place.within), place.name, place.found) == (at, "none", None)
+
+
+def test_a_long_way_takes_as_many_steps_as_it_has_names(deep: Path) -> None:
+    with opened(deep) as root, resolved(root, [*chain(), "f.md"], steps=Steps(DEPTH + 1)) as place:
+        assert place.found is not None
+    with (
+        opened(deep) as root,
+        pytest.raises(Unreadable) as caught,
+        resolved(root, [*chain(), "f.md"], steps=Steps(DEPTH - 1)),
+    ):
+        pass
+    assert caught.value.reason == "link_loop"
+
+
+def test_descriptors_of_a_long_way_are_closed(deep: Path) -> None:
+    def count() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    before = count()
+    for names in ([*chain(), "f.md"], [*chain(), "none"], chain(of="none", at=20)):
+        with opened(deep) as root, resolved(root, names):
+            pass
+    assert count() == before
+
+
+def test_the_call_leads_nowhere_by_a_link_or_out_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("a")
+    with opened(tmp_path) as root:
+        found = reach(root.fd, ["a", "b"], DIRECTORY)
+        assert found is not None
+        assert os.fstat(found).st_ino == (tmp_path / "a/b").stat().st_ino
+        assert not os.get_inheritable(found)
+        os.close(found)
+        for names in (
+            ["link"],
+            ["link", "b"],
+            ["a", "..", ".."],
+            ["", "etc"],
+            ["a", "none"],
+            ["a\0x"],
+            ["a"] * 3_000,
+        ):
+            assert reach(root.fd, names, DIRECTORY) is None, names
