@@ -3,6 +3,7 @@
 import asyncio
 import os
 from contextlib import closing, suppress
+from errno import EXDEV
 from itertools import count
 from threading import Event, Thread
 
@@ -229,6 +230,20 @@ def test_index_sync_makes_all_of_them_and_tells_it(served, cli, sample):
             "ollama:stub",
         )
         assert cli("-C", sample, "search", "walrus", "--json").document["degraded"] is False
+
+
+def test_an_index_that_cannot_have_another_name_is_dropped_all_the_same(opened, monkeypatch):
+    """As in a layer of an image, where the system answers that it is on another device."""
+
+    def refuse(*_):
+        raise OSError(EXDEV, "Invalid cross-device link")
+
+    with opened() as workspace:
+        workspace.searching.sync()
+        assert "index" in workspace.home.indexed()
+        monkeypatch.setattr("pathlib.Path.rename", refuse)
+        workspace.home.drop_index()
+        assert workspace.home.indexed() == []
 
 
 def test_an_index_is_dropped_whole_while_somebody_adds_to_it(opened):

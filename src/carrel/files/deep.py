@@ -1,6 +1,7 @@
 """One call to the system that opens a folder far below another and follows no link, where there is one.
 
-It saves a call for each name, and grants nothing that a walk would not: whoever gets no answer walks.
+It saves a call for each name: whoever gets no answer walks. Nothing outside is reached by it, but it needs
+only leave to pass through the folders between, and a walk that to read them.
 """
 
 import ctypes
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 
 _OPENAT2 = 437
-"""Its number, the same on all architectures that Linux added it to at once."""
+"""Its number on nearly all architectures; on others this is no call, and the answer is an error."""
 
 _NO_LINKS, _BENEATH = 0x04, 0x08
 _LONGEST = 4_095

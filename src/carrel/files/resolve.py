@@ -1,6 +1,6 @@
 """The one way from a path to a file: a walk from the root that never follows a link blindly.
 
-Every component is opened without following links, and links are resolved here, inside the root. So a
+No link is followed but by this code, which resolves it inside the root. So a
 name that is swapped for a link at any moment leads to an error or to another file inside, never out.
 """
 
@@ -22,7 +22,7 @@ DETOURS = 1024
 """How many steps links may add to a walk: a hostile tree of them costs milliseconds, not minutes."""
 
 DEEP = 16
-"""Names from which on the last directory is asked for at once: the way there is long."""
+"""With more names than this the last directory is asked for at once: the way there is long."""
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ABSENT = frozenset({errno.ENOENT, errno.ENAMETOOLONG})
@@ -187,8 +187,10 @@ class _Walk:
 
     def reach_down(self) -> None:
         """Step down through all of them at once, where each is a real directory; else stay here."""
-        from carrel.files.deep import reach  # noqa: PLC0415 - few trees are as deep
-
+        try:
+            from carrel.files.deep import reach  # noqa: PLC0415 - few trees are as deep
+        except ImportError:  # a Python that was built without ctypes
+            return
         names = self.ahead[:0:-1]
         if (fd := reach(self.fd, names, DIRECTORY)) is not None:
             self.close()

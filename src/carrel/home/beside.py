@@ -175,10 +175,12 @@ class Beside(Struct, frozen=True, kw_only=True):
             self._refuse_links(path.parent / "any")
             with typed_failures(path.name), suppress(FileNotFoundError):  # another forgets, too
                 if path.is_dir() and not path.is_symlink():
-                    aside = path.rename(path.with_name(f"{_DERIVED[0]}-dropped-{token_hex(4)}"))
+                    aside = path
+                    with suppress(OSError):  # a folder of an image's lower layer has the name it has
+                        aside = path.rename(path.with_name(f"{_DERIVED[0]}-dropped-{token_hex(4)}"))
                     rmtree(aside, ignore_errors=True)  # a call that found it before may add one more file
                     if aside.exists():
-                        rmtree(aside)
+                        rmtree(aside)  # and says what is wrong
                 else:
                     path.unlink()
 

@@ -59,7 +59,7 @@ def without_walls(text: str) -> str:
 
 def _marked(found: re.Match[str]) -> str:
     run = found[0]
-    is_mixed = not (run.islower() or run.isupper()) and _DIGIT.search(run)
+    is_mixed = not (run.islower() or run.isupper()) and _DIGIT.search(run) is not None
     return "[REDACTED:ENCODED]" if is_mixed else run
 
 

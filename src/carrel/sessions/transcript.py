@@ -33,7 +33,12 @@ _MARK = re.compile(rb'"[^"\\\0]*+(?:\\[^\0][^"\\\0]*+)*+"?|\{+|\}+|\0+')
 """A text, whole or torn, braces or a hole: whatever a line is made of, each byte is looked at once."""
 
 _OPEN, _CLOSE, _HOLE = b"{}\0"
-_MOST_PIECES = 1_000
+_MOST_PIECES = 100_000
+"""Objects of a damaged line that are looked at: all of a long session whose newlines are gone."""
+
+_MOST_AROUND = 1_000
+_PASSES = 8
+"""How often a damaged line is parsed at most, where its objects stand in one another."""
 
 
 class Header(Struct, frozen=True, kw_only=True, tag_field="type", tag="session"):
@@ -208,19 +213,22 @@ KINDS: dict[Any, type[Line]] = {
 }
 
 
-def _recovered(raw: bytes) -> Iterator[tuple[int, int, Line]]:
-    """Yield the whole objects of a line in which others are broken: two writers in one, or a hole of NULs."""
-    done = 0
+def _recovered(raw: bytes) -> list[tuple[int, int, Line]]:
+    """Return the whole objects of a line in which others are broken: two writers in one, a hole of NULs."""
+    whole, left = list[tuple[int, int, Line]](), _PASSES * len(raw)
     for start, end in islice(_closed(raw), _MOST_PIECES):
-        if start < done:
-            continue  # inside of one that is whole
+        left -= end - start
+        if left < 0:
+            break
         try:
             line = _typed(plainjson.loads(raw[start:end]))
         except ValueError:
             continue
         if not isinstance(line, Foreign):
-            yield start, end - start, line
-            done = end
+            while whole and whole[-1][0] > start:
+                whole.pop()  # a part of this one, which ended first
+            whole.append((start, end - start, line))
+    return whole
 
 
 def _closed(raw: bytes) -> Iterator[tuple[int, int]]:
@@ -230,7 +238,7 @@ def _closed(raw: bytes) -> Iterator[tuple[int, int]]:
     torn, or is around it. So each is read from there on, and the whole line once.
     """
     starts = (found.start() for found in _START.finditer(raw))
-    opened, depth = deque[tuple[int, int]](maxlen=_MOST_PIECES), 0  # no parser goes deeper than that
+    opened, depth = deque[tuple[int, int]](maxlen=_MOST_AROUND), 0  # those around more are hardly JSON
     for begin, until in pairwise(chain(starts, (len(raw),))):
         opened.append((begin, depth))
         for mark in _MARK.finditer(raw, begin, until):

@@ -28,7 +28,7 @@ Hidden = Callable[[Document], bool]
 
 _BLOCK = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _BLOCK_LIMIT = 65_536
-_COLON_INSIDE = re.compile(r"""^([A-Za-z_][\w-]*):[ \t]+(?!["'\[{|>&*!#])(.*:(?:[ \t].*)?)$""", re.MULTILINE)
+_COLON_INSIDE = re.compile(r"""^([A-Za-z_][\w-]*):[ \t]++(?!["'\[{|>&*!#])(.*:(?:[ \t].*)?)$""", re.MULTILINE)
 _ABOUT_THE_PROMPT = (
     "front_matter", "skill_description", "skill_duplicate", "skill_front_matter", "skills_not_a_folder",
     "too_many_skills",

@@ -1,6 +1,7 @@
 """The walk from a root to a file, step by step."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -228,11 +229,13 @@ def test_a_root_that_is_missing_is_named(tmp_path: Path) -> None:
 DEPTH = 24
 
 
-@pytest.fixture(params=["at once", "name by name"])
+@pytest.fixture(params=["at once", "name by name", "without ctypes"])
 def deep(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A root with a chain of folders, where the system has such a call and where it has none."""
     if request.param == "name by name":
         monkeypatch.setattr("carrel.files.deep.reach", lambda *_: None)
+    if request.param == "without ctypes":
+        monkeypatch.setitem(sys.modules, "carrel.files.deep", None)
     root = tmp_path / "root"
     (root / "/".join(["d"] * DEPTH)).mkdir(parents=True)
     (root / "/".join(["d"] * DEPTH) / "f.md").write_bytes(b"deep")

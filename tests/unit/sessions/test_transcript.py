@@ -263,6 +263,29 @@ def test_the_cost_of_a_damaged_line_grows_as_its_length_does(start: bytes, piece
     assert cost(16_000) < 30 * max(cost(2_000), 0.002)  # eight times as long; the square of that is 64
 
 
+def test_objects_around_one_another_are_parsed_a_few_times_and_no_more() -> None:
+    """Each of them would be parsed whole, hundreds of times the same megabyte."""
+    deep = b'{"type":"title","x":' * 400 + b"[" + b"{}," * 300_000 + b"{}],}" + b"}" * 399
+    began = process_time()
+    assert served(b"x" + deep) == []
+    many = process_time() - began
+    began = process_time()
+    assert served(b'x{"type":"title","x":[' + b"{}," * 300_000 + b"{}],}") == []
+    assert many < 60 * max(process_time() - began, 0.05)  # it is parsed some eight times; 400 without a limit
+
+
+def test_all_of_a_session_whose_newlines_are_gone_is_served() -> None:
+    lines = [replace(HELLO, message_id=f"m{number}") for number in range(3_000)]
+    assert served(b"".join(encode(line).rstrip() for line in lines) + b"\n") == lines
+
+
+def test_what_stands_in_a_whole_object_is_a_part_of_it_and_no_line() -> None:
+    around = b'{"type":"entry","role":"user","content":[{"type":"title","title":"q"},{"type":"title","title":"r"}]}'
+    found = served(b"x" + around + encode(HELLO))
+    assert [type(line) for line in found] == [Entry, Entry]
+    assert found[1] == HELLO
+
+
 @pytest.mark.parametrize("piece", [b"{", b"\0", b"\\"])
 def test_a_damaged_line_costs_little_memory_beside_its_own(piece: bytes) -> None:
     line = b'{"type":"entry","content":' + piece * 2_000_000

@@ -85,6 +85,12 @@ def test_a_colon_inside_a_value_is_read_as_it_is_meant() -> None:
     assert codes(skill.findings) == ["skill_unquoted"]
 
 
+def test_a_value_in_quotes_is_left_alone_however_far_it_stands_from_its_name() -> None:
+    skill = only(fields('name: deploy\ndescription:   "Use this when: it is late"\nlicense: MIT: or so'))
+    assert skill.description == "Use this when: it is late"
+    assert skill.document.meta.extra["license"] == "MIT: or so"
+
+
 def test_a_mended_block_keeps_its_scope() -> None:
     skill = only(fields("description: Use this when: late\nscope: private"))
     assert skill.document.meta.private
@@ -104,6 +110,7 @@ def test_a_mended_block_keeps_its_scope() -> None:
         "---\n" + "[" * 60_000 + "\n---\nBody",
         "---\n" + "a: b: " * 10_000 + "\n---\nBody",
         "---\n" + "x: y:\n" * 10_000 + "---\nBody",
+        "---\na:" + " " * 20_000 + ":x" * 20_000 + "\nb: [\n---\nBody",
         "---\nname: deploy\ndescription:\n---\nBody",
     ],
     ids=[
@@ -118,6 +125,7 @@ def test_a_mended_block_keeps_its_scope() -> None:
         "deep",
         "colons",
         "twice",
+        "spaces",
         "null",
     ],
 )

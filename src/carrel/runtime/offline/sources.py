@@ -48,7 +48,7 @@ _ENTITY = re.compile(r"&(amp|lt|gt|quot|#\d{1,7});")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"'}
 _RECALLED = re.compile(r"- (.*) \(([^()]{1,400}:\d{1,9})\)")
 _ANSWERED = re.compile(rf"(?:\S{{1,40}}: )?{OWN}.*?(?= user: |$)")
-_TURN = re.compile(r"(?<!\s)\s+(?=user: )")
+_TURN = re.compile(r"(?<!\s)\s++(?=user: )")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
