@@ -93,6 +93,12 @@ def test_the_root_is_no_file(root: Path, path: str) -> None:
         put(LocalFiles(root), path, b"x")
 
 
+def test_a_path_that_nobody_could_make_is_refused_before_its_folders_are_looked_for(root: Path) -> None:
+    """It would take minutes to ask for each of them, one below another."""
+    with pytest.raises(BadPath, match="longer"):
+        put(LocalFiles(root), "x/" * 20_000 + "a.md", b"x", expect=ABSENT)
+
+
 def test_move_keeps_the_bytes_and_makes_the_folders(root: Path) -> None:
     files = LocalFiles(root)
     put(files, "a.md", b"\xef\xbb\xbfone\r\n\0")
