@@ -7,7 +7,7 @@ from threading import Lock
 from msgspec import Struct
 
 from carrel.files import READ_LIMIT, Content, Entry, Part, Stale, Stamp, Unreadable
-from carrel.files.paths import PATH_BYTES, BadPath, new_name, parts
+from carrel.files.paths import new_name, parts, refuse_long
 
 
 class _Kept(Struct, frozen=True):
@@ -140,8 +140,7 @@ class EphemeralFiles:
 
     def _refuse_new(self, path: str) -> None:
         """Hold new names, and only new ones, to the rules that every store has for them."""
-        if len(path.encode("utf-8", "surrogateescape")) > PATH_BYTES:
-            raise BadPath(path, f"is longer than {PATH_BYTES} bytes")
+        refuse_long(path, path)
         above = ""
         for name in path.split("/"):
             here = f"{above}/{name}" if above else name

@@ -13,7 +13,7 @@ from carrel.files import READ_LIMIT, Content, Entry, Part, Stale, Stamp, Unreada
 from carrel.files.disk import Disk, typed_failures
 from carrel.files.durable import CHUNK, TO_READ, Directory, refuse_special
 from carrel.files.listing import entries, stamps
-from carrel.files.paths import PATH_BYTES, BadPath, is_own, new_name, parts
+from carrel.files.paths import is_own, new_name, parts, refuse_long
 from carrel.files.resolve import DIRECTORY, Place, Root, combined, open_root, resolved
 from carrel.files.tail import Tail, Tails
 
@@ -329,7 +329,6 @@ def _compare(directory: Directory, name: str, expect: str | None) -> None:
 
 def _refuse_new(path: str, place: Place) -> None:
     """Hold the names that would be made, and only those, to the rules for new ones."""
-    if len(os.fsencode(place.target)) > PATH_BYTES:
-        raise BadPath(path, f"is longer than {PATH_BYTES} bytes")
+    refuse_long(path, place.target)
     for name in (place.name, *place.beyond):
         new_name(path, name)

@@ -99,9 +99,14 @@ def clean(path: str) -> str:
     if any(len(name.encode()) > NAME_BYTES for name in names):
         raise BadPath(path, f"has a name longer than {NAME_BYTES} bytes")
     cleaned = "/".join(names)
-    if len(cleaned.encode()) > PATH_BYTES:
-        raise BadPath(path, f"is longer than {PATH_BYTES} bytes")
+    refuse_long(path, cleaned)
     return cleaned
+
+
+def refuse_long(path: str, target: str) -> None:
+    """Refuse a path whose target is longer than any that may be made."""
+    if len(target.encode("utf-8", "surrogateescape")) > PATH_BYTES:
+        raise BadPath(path, f"is longer than {PATH_BYTES} bytes")
 
 
 def clean_new(path: str) -> str:

@@ -1,7 +1,7 @@
 """The one way from a path to a file: a walk from the root that never follows a link blindly.
 
-No link is followed but by this code, which resolves it inside the root. So a
-name that is swapped for a link at any moment leads to an error or to another file inside, never out.
+No link is followed but by this code, which resolves it inside the root. So a name that is swapped for a
+link at any moment leads to an error or to another file inside, never out.
 """
 
 import errno

@@ -15,7 +15,7 @@ from carrel.files.disk import typed_failures
 from carrel.files.durable import HASH_LIMIT
 from carrel.files.folders import make_folders
 from carrel.files.local import LocalFiles
-from carrel.files.paths import PATH_BYTES, BadPath, is_own, new_name
+from carrel.files.paths import is_own, new_name, refuse_long
 from carrel.runtime.view import BARE, NoSuchPath, View, fetch, spelled
 from carrel.workspace.scope import HiddenByScope
 
@@ -212,8 +212,7 @@ def _content(files: FileStore, path: str, view: View, limit: int = READ_LIMIT) -
 
 def _target(files: FileStore, path: str) -> str:
     """Return where a new file would really be: a folder above it may be a link into another."""
-    if len(os.fsencode(path)) > PATH_BYTES:  # each folder above it is asked for, and none would be made
-        raise BadPath(path, f"is longer than {PATH_BYTES} bytes")
+    refuse_long(path, path)  # else each folder above it would be asked for
     folder, _, rest = path.rpartition("/")
     while folder:
         above, _, name = folder.rpartition("/")

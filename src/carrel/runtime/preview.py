@@ -24,9 +24,8 @@ _KIND_OF_SUFFIX: dict[str, PreviewKind] = {"md": "markdown", "markdown": "markdo
 _TOO_BROKEN = 10
 """One character in so many that is not UTF-8 makes it no text."""
 _REPLACEMENT = "\ufffd".encode()
-_STRING = re.compile(
-    r'"(?:[^"\\]++|\\.)*+"?'
-)  # one that is torn, too: else its every quote would begin another
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?')
+"""A text, also one that is torn: else each quote in it would be looked at as the beginning of another."""
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
