@@ -17,6 +17,9 @@ from carrel.files.folders import make_folders
 
 BUSY_MILLISECONDS = 5_000
 _PAUSE_SECONDS = 0.01
+_PAGES_KIB = 512
+"""Pages that a connection keeps: a server has many connections, and the system keeps the file as well."""
+
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _WHOLE = ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
 _PART = ("SAVEPOINT part", "RELEASE part", "ROLLBACK TO part; RELEASE part")
@@ -194,6 +197,7 @@ class Database:
         if (version := _version(connection)) > len(self._migrations):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             raise NewerFormat(self.path or Path(":memory:"), version)
+        connection.execute(f"PRAGMA cache_size = -{_PAGES_KIB}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
         if version < len(self._migrations):
