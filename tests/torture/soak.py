@@ -4,7 +4,7 @@ One server lives all the time. Another serves the same workspace, is killed agai
 of day leaps forwards and back, for both at once. Whatever was acknowledged is there once, in its order.
 
 There is ever as much to know: what was said long ago is removed, and the same things are asked again. So what grows is a
-leak, and neither the data nor what is kept of them for speed.
+leak, and neither the data nor what is kept of them for speed. Only notes and facts stay, and are in each prompt: few are made.
 """
 
 import random
@@ -110,8 +110,8 @@ class Load:
         return [
             (self._say, 20),
             (self._write, 15),
-            (self._note, 1),
-            (self._learn, 1),
+            (self._note, 0.2),
+            (self._learn, 0.2),
             (lambda server: server.ask("POST", "context:prepare", asked), 20),
             (lambda server: server.ask("GET", f"search?q=thing+{thing}"), 20),
             (lambda server: server.ask("GET", "context/report"), 10),
