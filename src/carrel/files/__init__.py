@@ -144,7 +144,7 @@ class Stale(Conflict):
 
 
 class FileStore(Protocol):
-    """Seven verbs over the files of one root; every mutation is durable when it returns."""
+    """Eight verbs over the files of one root; every mutation is durable when it returns."""
 
     def read(self, path: str, *, limit: int = READ_LIMIT) -> Content | None:
         """Return the content, None when absent; what is there but cannot be read raises Unreadable."""
@@ -160,6 +160,10 @@ class FileStore(Protocol):
 
     def list(self, under: str = "") -> list[Entry]:
         """Return the entries of one directory by name in code point order, none when it is absent."""
+        ...
+
+    def target(self, path: str) -> str:
+        """Return where a file is, or would be made, after all links: also those that lead to nothing yet."""
         ...
 
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:

@@ -81,6 +81,10 @@ class EphemeralFiles:
         prefix = f"{under}/" if under else ""
         return [self._entry(prefix + name) for name in sorted(set(self._names(under)))]
 
+    def target(self, path: str) -> str:
+        """Return where a file is, or would be made."""
+        return "/".join(parts(path))
+
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest."""
         with self._lock:

@@ -66,6 +66,10 @@ class _Glimpse:
         above = (self._entries.get("/".join(names[:end])) for end in range(1, len(names) + 1))
         return all(entry is None or entry.kind == "directory" for entry in above)
 
+    def target(self, path: str) -> str:
+        """Return where a file is, or would be made."""
+        return self._store.target(path)
+
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest."""
         return self._store.write(path, data, expect=expect)

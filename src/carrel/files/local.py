@@ -106,6 +106,11 @@ class LocalFiles:
                 raise Unreadable(under, "not_directory")
             return entries(root, "/".join(names), place)
 
+    def target(self, path: str) -> str:
+        """Return where a file is, or would be made, after all links; one that leads outside is an error."""
+        with _reading(path), self._resolved(parts(path)) as place:
+            return place.target
+
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest.
 

@@ -164,6 +164,10 @@ class PostgresFiles:
         """Return the entries of all directories, in one round trip."""
         return [_Seen(*row).entry for row in self._tenant.rows(_TREE, self._ours)]
 
+    def target(self, path: str) -> str:
+        """Return where a file is, or would be made."""
+        return "/".join(parts(path))
+
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest."""
         path, chain = _along(path)

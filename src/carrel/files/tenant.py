@@ -123,6 +123,10 @@ class TenantFiles:
         """Return the entries of one directory by name, none before the tenant's first file."""
         return self.files.list(under)
 
+    def target(self, path: str) -> str:
+        """Return where a file is, or would be made; a link to another tenant's raises Unreadable."""
+        return self.files.target(path)
+
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest."""
         return self.files.write(path, data, expect=expect)
@@ -169,6 +173,11 @@ class _Folder:
             replace(self._own(under, entry), path=entry.path.removeprefix(self._prefix)) for entry in found
         ]
 
+    def target(self, path: str) -> str:
+        """Return where a file is, or would be made."""
+        with self._told():
+            return self._below(path, self._store.target(self._inner(path)))
+
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest."""
         with self._told():
@@ -188,14 +197,17 @@ class _Folder:
         return self._prefix + "/".join(parts(path))
 
     def _own(self, path: str, seen: _Seen) -> _Seen:
-        if not seen.target.startswith(self._prefix):
-            # No store of this kind is known to follow links; one that does must not lead out here.
-            raise Unreadable(path, "link_outside")
         return replace(
             seen,
-            target=seen.target.removeprefix(self._prefix),
+            target=self._below(path, seen.target),
             identity=seen.identity.removeprefix(self._prefix),
         )
+
+    def _below(self, path: str, target: str) -> str:
+        if not target.startswith(self._prefix):
+            # No store of this kind is known to follow links; one that does must not lead out here.
+            raise Unreadable(path, "link_outside")
+        return target.removeprefix(self._prefix)
 
     @contextmanager
     def _told(self) -> Generator[None]:
@@ -258,6 +270,13 @@ class _LocalFolder(LocalFiles):
             return super().list(under)
         except _NotMade:
             return []
+
+    def target(self, path: str) -> str:
+        """Return where a file is, or would be made."""
+        try:
+            return super().target(path)
+        except _NotMade:
+            return "/".join(parts(path))
 
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest."""

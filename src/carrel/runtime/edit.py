@@ -15,7 +15,7 @@ from carrel.files.disk import typed_failures
 from carrel.files.durable import HASH_LIMIT
 from carrel.files.folders import make_folders
 from carrel.files.local import LocalFiles
-from carrel.files.paths import is_own, new_name, refuse_long
+from carrel.files.paths import is_own, new_name
 from carrel.runtime.view import BARE, NoSuchPath, View, fetch, spelled
 from carrel.workspace.scope import HiddenByScope
 
@@ -195,7 +195,7 @@ def changeable(path: str) -> str:
 def _found(files: FileStore, path: str, view: View, limit: int = READ_LIMIT) -> Content | None:
     """Return what is at a path, refusing what this view may not see or what is not for people to change."""
     content = fetch(files, path, view=view, limit=limit)
-    target = content.target if content else _target(files, path)
+    target = content.target if content else files.target(path)
     if is_own(target):
         raise Reserved(path)
     if content is None and view.hides and view.privacy is not None and view.privacy.covers_name(target):
@@ -208,19 +208,6 @@ def _content(files: FileStore, path: str, view: View, limit: int = READ_LIMIT) -
     if content is None:
         raise NoSuchPath(path)
     return content
-
-
-def _target(files: FileStore, path: str) -> str:
-    """Return where a new file would really be: a folder above it may be a link into another."""
-    refuse_long(path, path)  # else each folder above it would be asked for
-    folder, _, rest = path.rpartition("/")
-    while folder:
-        above, _, name = folder.rpartition("/")
-        found = next((entry.target for entry in files.list(above) if entry.path == folder), None)
-        if found is not None:
-            return f"{found}/{rest}"
-        folder, rest = above, f"{name}/{rest}"
-    return rest
 
 
 def _portable(path: str) -> str:

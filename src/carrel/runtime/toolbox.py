@@ -229,6 +229,9 @@ class _Reach(Struct, frozen=True):
     def list(self, under: str) -> Sequence[Entry]:
         return [entry for entry in self.files.list(under) if not self._hides(entry)]
 
+    def target(self, path: str) -> str:
+        return self.files.target(path)
+
     def put(self, path: str, data: bytes, *, expect: str | None) -> str:
         data = self.screened(path, data)
         done = edit.put(self.files, path, data, expect=expect or edit.ABSENT, view=self.view)

@@ -61,6 +61,10 @@ class Reach(Protocol):
         """Return what one folder ("": the root) holds, without what the scope may not know of."""
         ...
 
+    def target(self, path: str) -> str:
+        """Return where a file is, or would be made, after all links."""
+        ...
+
     def put(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (none: create it), and return the new digest."""
         ...
@@ -89,7 +93,7 @@ class Access(Struct, frozen=True, kw_only=True):
         """Return what stands where a tool is about to write, none when nothing does."""
         self.refuse(path, path, "change")
         content = self.reach.read(path)
-        self.refuse(path, content.target if content else self.target_of(path), "change")
+        self.refuse(path, content.target if content else self.reach.target(path), "change")
         return content
 
     def refuse(self, path: str, target: str, verb: Literal["read", "list", "change"]) -> None:
@@ -110,17 +114,6 @@ class Access(Struct, frozen=True, kw_only=True):
         names = [fold(name) for name in path.split("/")]
         folders = ([fold(name) for name in folder.split("/")] for folder in self.transcripts)
         return "transcript" if any(names[: len(folder)] == folder for folder in folders) else None
-
-    def target_of(self, path: str) -> str:
-        """Return where a new file would really be: a folder above it may be a link into another."""
-        folder, _, rest = path.rpartition("/")
-        while folder:
-            above, _, name = folder.rpartition("/")
-            found = next((entry.target for entry in self.reach.list(above) if entry.path == folder), None)
-            if found is not None:
-                return f"{found}/{rest}"
-            folder, rest = above, f"{name}/{rest}"
-        return rest
 
 
 def access_for(reach: Reach, layout: Layout, agents: Iterable[AgentSettings], results: str = "") -> Access:

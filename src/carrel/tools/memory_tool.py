@@ -251,7 +251,7 @@ class MemoryFolder(Struct, frozen=True, kw_only=True):
         return place, content, text_of(place, content)
 
     def _refuse_links(self, place: str, content: Content | None) -> None:
-        target = content.target if content else self.writer.access.target_of(place)
+        target = content.target if content else self.writer.access.reach.target(place)
         if target != place or (content is not None and content.links > 1):
             raise MemoryKept(place, "it is a link, or has another name")
 

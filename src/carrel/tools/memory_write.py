@@ -237,7 +237,7 @@ class Writer(Struct, frozen=True, kw_only=True):
             return self.keeper().target(probe)
         path = clean(asked.path)
         content = self.access.reach.read(path)
-        target = content.target if content else self.access.target_of(path)
+        target = content.target if content else self.access.reach.target(path)
         if not (self._is_own(path) and self._is_own(target)):
             raise NotMemory(path, hint="Write other files with write_file.")
         if standing_of(path, self.layout, self.agents).tier == "journal":

@@ -130,7 +130,7 @@ def holding(access: Access, proposer: Proposer, is_injected: Injected, screen: S
     screen = screen or Screen()
 
     def hold(path: str, content: Content | None, text: str) -> Proposal | None:
-        target = content.target if content else access.target_of(path)
+        target = content.target if content else access.reach.target(path)
         if not (is_injected(path) or is_injected(target) or (content is not None and content.links > 1)):
             return None
         before = text_of(path, content) if content else ""

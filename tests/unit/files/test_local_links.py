@@ -65,6 +65,8 @@ def test_a_link_that_leads_outside_is_not_followed_by_any_verb(root: Path, targe
     assert caught.value.reason == "link_outside"
     assert files.stamps(["MEMORY.md"]) == [None]
     assert [entry.kind for entry in files.list()] == ["link"]
+    with pytest.raises(Unreadable):
+        files.target("MEMORY.md")
     for call in (
         lambda: files.write("MEMORY.md", b"x", expect=None),
         lambda: files.append("MEMORY.md", b"x\n"),
@@ -88,6 +90,22 @@ def test_a_directory_link_that_leads_outside_hides_everything_behind_it(root: Pa
     assert files.stamps(["notes/x.md", "notes"]) == [None, None]
     assert [entry.kind for entry in walk(files, skip=lambda _: False)] == ["link"]
     assert [path.name for path in (root.parent / "ws-evil").iterdir()] == ["x.md"]
+
+
+@pytest.mark.parametrize("made", ["nothing", "the folder", "the file"])
+def test_it_is_told_where_a_link_would_have_a_file_made(root: Path, made: str) -> None:
+    (root / "soon.md").symlink_to("memory/day.md")
+    (root / "a").mkdir()
+    (root / "a/alias").symlink_to("../memory")
+    files = LocalFiles(root)
+    if made != "nothing":
+        (root / "memory").mkdir()
+    if made == "the file":
+        (root / "memory/day.md").write_text("old")
+    assert files.target("soon.md") == files.target("a/alias/day.md") == "memory/day.md"
+    assert files.target("a/alias/deep/er.md") == "memory/deep/er.md"
+    files.write("a/alias/deep/er.md", b"x", expect=None)
+    assert (root / "memory/deep/er.md").read_text() == "x"
 
 
 def test_eight_links_in_a_row_are_followed_and_nine_are_not(root: Path) -> None:

@@ -99,6 +99,22 @@ def test_a_path_that_nobody_could_make_is_refused_before_its_folders_are_looked_
         put(LocalFiles(root), "x/" * 20_000 + "a.md", b"x", expect=ABSENT)
 
 
+@pytest.mark.parametrize("there", [0, 1, 2, 3, 4])
+def test_a_new_file_below_a_link_is_refused_however_many_of_its_folders_are_there(
+    root: Path, there: int
+) -> None:
+    """The link is found whether what is below it is there or not, and whether it leads anywhere yet."""
+    if there:
+        (root / "memory" / "/".join("abc"[: there - 1])).mkdir(parents=True)
+    (root / "notes/mine").mkdir(parents=True)
+    (root / "notes/mine/alias").symlink_to("../../memory")
+    (root / "soon.md").symlink_to("memory/new.md")
+    for path in ("notes/mine/alias/a/b/c/new.md", "soon.md"):
+        with pytest.raises(HiddenByScope):
+            put(LocalFiles(root), path, b"x", view=SHARED)
+    assert not (root / "memory").exists() or not list((root / "memory").rglob("new.md"))
+
+
 def test_move_keeps_the_bytes_and_makes_the_folders(root: Path) -> None:
     files = LocalFiles(root)
     put(files, "a.md", b"\xef\xbb\xbfone\r\n\0")

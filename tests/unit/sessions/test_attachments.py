@@ -49,6 +49,9 @@ class Watched:
     def list(self, under: str = "") -> list[FileEntry]:
         return self.files.list(under)
 
+    def target(self, path: str) -> str:
+        return self.files.target(path)
+
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         self.changes.append(f"write {path}")
         return self.files.write(path, data, expect=expect)

@@ -29,6 +29,9 @@ class Reach:
     def list(self, under: str) -> Sequence[Entry]:
         return [entry for entry in self.files.list(under) if entry.path not in self.hidden]
 
+    def target(self, path: str) -> str:
+        return self.files.target(path)
+
     def put(self, path: str, data: bytes, *, expect: str | None) -> str:
         if path in self.hidden:
             raise HiddenByScope(path)

@@ -494,12 +494,34 @@ def test_a_link_does_not_hide_what_is_written(tmp_path):
     (tmp_path / "skills").mkdir()
     (tmp_path / "notes/plan.txt").symlink_to("../AGENTS.md")
     (tmp_path / "notes/tricks").symlink_to("../skills")
+    (tmp_path / "notes/soon.txt").symlink_to("../SOUL.md")
+    (tmp_path / "notes/later").symlink_to("../skills/new")
     os.link(tmp_path / "AGENTS.md", tmp_path / "notes/twin.txt")
     held = Held(LocalFiles(tmp_path))
     for path in ("notes/plan.txt", "notes/twin.txt"):
         told = held.call("edit_file", path=path, old="kind", new="rude")
         assert told["state"] == "waiting"
-    assert held.call("write_file", path="notes/tricks/x/SKILL.md", content="x")["state"] == "waiting"
+    for path in ("notes/tricks/x/SKILL.md", "notes/soon.txt", "notes/later/SKILL.md"):
+        assert held.call("write_file", path=path, content="x")["state"] == "waiting"
     assert (tmp_path / "AGENTS.md").read_text() == "Be kind.\n"
-    assert not (tmp_path / "skills/x").exists()
-    assert {each.path for each in held.waiting} == {"AGENTS.md", "notes/twin.txt", "skills/x/SKILL.md"}
+    assert not (tmp_path / "SOUL.md").exists()
+    assert not list((tmp_path / "skills").iterdir())
+    new = {"SOUL.md", "skills/x/SKILL.md", "skills/new/SKILL.md"}
+    assert {each.path for each in held.waiting} == {"AGENTS.md", "notes/twin.txt", *new}
+
+
+@pytest.mark.parametrize(
+    ("link", "leads", "path"),
+    [
+        ("plan.md", "carrel.yaml", "plan.md"),
+        ("plan.md", HISTORY, "plan.md"),
+        ("plan", "agents/kate", "plan/sessions/s1.log.jsonl"),
+    ],
+)
+def test_a_link_to_what_is_not_there_yet_is_judged_by_what_would_be_made(disk, link, leads, path):
+    refuses(disk({"notes.md": "x"}, {link: leads}), "write_file", path, content="x")
+
+
+def test_what_a_link_leads_to_is_made_where_that_is_for_tools(disk, tmp_path):
+    disk({"notes.md": "x"}, {"plan.md": "other.md"}).call("write_file", path="plan.md", content="new")
+    assert (tmp_path / "other.md").read_text() == "new"

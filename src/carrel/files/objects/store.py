@@ -135,6 +135,10 @@ class ObjectFiles:
         entries += [folder_entry(path, names) for path, names in folders.items() if names]
         return sorted(entries, key=lambda entry: entry.path)
 
+    def target(self, path: str) -> str:
+        """Return where a file is, or would be made."""
+        return _spelt(path)
+
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest."""
         path, data = _spelt(path), bytes(data)

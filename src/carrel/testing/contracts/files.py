@@ -51,7 +51,7 @@ def run_all(work: Callable[[int], None]) -> None:
 
 
 class FileStoreContract:
-    """Seven verbs over the files of one root: give a `store` that holds nothing."""
+    """Eight verbs over the files of one root: give a `store` that holds nothing."""
 
     def test_a_written_file_is_read_back(self, store: FileStore) -> None:
         digest = store.write("notes/plan.md", b"Be kind.\n", expect=None)
@@ -220,6 +220,11 @@ class FileStoreContract:
         assert [entry.path for entry in store.list("./a/")] == ["a/b.md"]
         assert store.stamps(["a//b.md", "./a/b.md"]) == store.stamps(["a/b.md"]) * 2
 
+    def test_a_file_is_told_to_be_where_it_will_be_made(self, store: FileStore) -> None:
+        assert store.target("./a//b.md") == "a/b.md"
+        store.write("a/b.md", b"x", expect=None)
+        assert store.target("a/b.md") == store.read("a/b.md").target
+
     def test_a_stamp_changes_when_the_file_does_and_only_then(self, store: FileStore) -> None:
         digest = store.write("a.md", b"one", expect=None)
         store.write("b.md", b"other", expect=None)
@@ -273,6 +278,7 @@ class FileStoreContract:
             lambda: store.read(path),
             lambda: store.stamps([path]),
             lambda: store.list(path),
+            lambda: store.target(path),
             lambda: store.write(path, b"x", expect=None),
             lambda: store.append(path, b"x\n"),
             lambda: store.remove(path, expect=sha(b"x")),
