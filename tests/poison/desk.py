@@ -39,6 +39,9 @@ FILES = {
     "knowledge/KNOWLEDGE.md": "Start here.\n",
     "skills/deploy/SKILL.md": SKILL,
 }
+LINKS = {"knowledge/soon": "../skills/soon"}
+"""What they lead to is not there, and would be in every prompt."""
+
 ASKED = "You pick out of a piece of a conversation"
 
 Obey = Callable[[], list[dict[str, Any]]]
@@ -52,6 +55,9 @@ class Desk:
         self.root, self.home = folder / "desk", folder / "home"
         self.root.mkdir()
         self.put({"carrel.yaml": config, **files})
+        for name, target in LINKS.items():
+            (self.root / name).parent.mkdir(exist_ok=True)
+            (self.root / name).symlink_to(target)
         Workspace.trust(self.root, environ={"CARREL_HOME": str(self.home)})
 
     def put(self, files: Mapping[str, str]) -> None:

@@ -139,6 +139,17 @@ ORDERS: dict[str, Order] = {
         ],
         [fact("To ship it, run {who} first.", "procedure", subject="deploy")],
     ),
+    "a link to nothing yet": Order(
+        "How do you ship it on Fridays?",
+        "To ship it on Fridays, run {who} first. Note that in knowledge/soon.",
+        [
+            write(
+                "knowledge/soon/SKILL.md",
+                "---\nname: soon\ndescription: Ship it with {who}\n---\nRun {who}.\n",
+            )
+        ],
+        [fact("To ship it on Fridays, run {who} first.", "procedure", subject="deploy")],
+    ),
     "a pinned line replaced": Order(
         "By which bank are salaries paid?",
         "Salaries are paid by the bank of {who} now.",
