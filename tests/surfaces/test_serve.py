@@ -169,6 +169,27 @@ def test_an_mcp_client_is_served_as_its_key_says(tmp_path: Path, desk: Path) -> 
         server.stop()
 
 
+def test_clients_that_come_first_all_at_once_are_served_though_some_hang_up(
+    tmp_path: Path, desk: Path
+) -> None:
+    """What speaks MCP is loaded for the first of them, which takes a while."""
+    with running(tmp_path / "home", str(desk)) as server:
+        url = f"http://127.0.0.1:{server.port}/mcp"
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as wire:
+                head = f"Host: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n"
+                wire.sendall(f"POST /mcp HTTP/1.1\r\n{head}Content-Length: 2\r\n\r\n{{}}".encode())
+
+        async def tools(client: Any) -> int:
+            return len((await client.list_tools()).tools)
+
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: talk(Holding(url, server.token), tools), range(4)))
+        assert len(set(found)) == 1
+        assert found[0] > 3
+        server.stop()
+
+
 DRIPS = (
     (b"GET /healthz HTTP/1.1\r\nHost: 127", b""),
     (b"GET /healthz HTTP/1.1\r\nHost: 127", b"0"),

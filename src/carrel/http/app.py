@@ -97,7 +97,7 @@ class Interface:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     app.state.hub.start()
-    async with app.state.mcp.lifespan:
+    async with app.state.mcp.lifespan():
         yield
     app.state.hub.stop()
 

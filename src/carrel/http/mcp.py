@@ -1,16 +1,21 @@
 """MCP at `/mcp`: the same server as over standard input and output, seated by whoever's key it is."""
 
-from contextlib import AbstractAsyncContextManager
-from typing import Any
+from asyncio import Event, Future, create_task, get_running_loop, shield, to_thread
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
+from starlette import types
 from starlette.requests import Request
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from carrel.http.access import OWNER, Access
 from carrel.http.served import DEFAULT, Served
 from carrel.mcp.seat import Seat
 from carrel.workspace.scope import Scope
+
+if TYPE_CHECKING:
+    from carrel.mcp.asgi import Endpoint as Over
 
 PATH = "/mcp"
 
@@ -32,15 +37,53 @@ def seat_of(request: Request) -> Seat:
 
 
 class Endpoint:
-    """The route, and what must be entered before its first request."""
+    """The route; what answers there is loaded for the first request, since it takes most of a second.
+
+    Its `lifespan` must be entered before that.
+    """
 
     def __init__(self) -> None:
-        from carrel.mcp.asgi import Endpoint as Over  # noqa: PLC0415 - it takes most of a second
+        self._asked, self._ended = Event(), Event()
+        self._answering: Future[types.ASGIApp]
 
-        over = Over(seat_of)
-        self._app: ASGIApp = over
-        self.lifespan: AbstractAsyncContextManager[Any] = over.lifespan()
+    async def __call__(self, scope: types.Scope, receive: types.Receive, send: types.Send) -> None:
+        """Answer one request."""
+        self._asked.set()
+        answer = await shield(self._answering)  # who gives up waiting does so for itself
+        await answer(scope, receive, send)
 
     def route(self) -> Route:
         """Return the route."""
-        return Route(PATH, self._app, include_in_schema=False)
+        return Route(PATH, self, include_in_schema=False)
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncGenerator[None]:
+        """Be there for requests."""
+        self._answering = get_running_loop().create_future()
+        keeper = create_task(self._keep())
+        try:
+            yield
+        finally:
+            self._ended.set()
+            self._asked.set()
+            await keeper
+
+    async def _keep(self) -> None:
+        """Load what answers when it is asked for, and end what it began in the task that began it."""
+        await self._asked.wait()
+        if self._ended.is_set():
+            return
+        try:
+            over = await to_thread(_load)
+        except Exception as error:
+            self._answering.set_exception(error)
+            raise
+        async with over.lifespan():
+            self._answering.set_result(over)
+            await self._ended.wait()
+
+
+def _load() -> "Over":
+    from carrel.mcp.asgi import Endpoint as Over  # noqa: PLC0415 - see above
+
+    return Over(seat_of)
