@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # what only conversations need is loaded by the first of them
     from carrel.searching import Searching
     from carrel.sessions.placed import Placed
     from carrel.sessions.store import Sessions
+    from carrel.transcripts import Transcripts
 
 
 class Furnished(Shelf):
@@ -41,17 +42,25 @@ class Furnished(Shelf):
             base=self._base,
             inputs=self._inputs,
             reopen=self._reopen,
+            sessions=lambda: self.sessions,
             searching=lambda: self.searching,
             memory=lambda: self.memory,
             written=self._written,
         )
 
     @cached_property
+    def transcripts(self) -> "Transcripts":
+        """The sessions of all agents of this directory; loaded by the first that looks at one."""
+        from carrel.transcripts import Transcripts  # noqa: PLC0415 - as above
+
+        return Transcripts(self)
+
+    @cached_property
     def memory(self) -> "Memory":
         """Notebooks, journal and facts, for the owner; loaded by the first that remembers something."""
         from carrel.remembering import Memory  # noqa: PLC0415 - as above
 
-        return Memory(self, sessions=self.conversations.of, written=self._written)
+        return Memory(self, sessions=self.transcripts.of, written=self._written)
 
     @cached_property
     def dreaming(self) -> "Dreaming":
@@ -68,7 +77,7 @@ class Furnished(Shelf):
         return Forgetting(
             self,
             pen=lambda: self.memory.pen,
-            sessions=lambda: self.conversations.everyones,
+            sessions=lambda: self.transcripts.everyones,
             namespace=lambda: self.memory.namespace.path,
             let_go=self._leave_search,
         )
@@ -81,13 +90,13 @@ class Furnished(Shelf):
         return Searching(
             self,
             environ=self._base.environ,
-            sessions=lambda: self.conversations.everyones,
+            sessions=lambda: self.transcripts.everyones,
         )
 
     @property
     def sessions(self) -> "Sessions":
         """The agent's sessions, for its owner: it hides nothing."""
-        return self.conversations.sessions
+        return self.transcripts.own
 
     @cached_property
     def callbacks(self) -> "Callbacks":

@@ -305,7 +305,7 @@ class Shelf(ABC):
         """
         for name in ("forgetting", "dreaming", "memory"):
             vars(self).pop(name, None)
-        for name in ("searching", "conversations", "records", "counts"):
+        for name in ("searching", "conversations", "transcripts", "records", "counts"):
             resource = vars(self).pop(name, None)
             if resource is not None:
                 resource.close()

@@ -60,6 +60,7 @@ class Conversations:
         base: Opened,
         inputs: Callable[[str | None, str | None, str], Inputs],
         reopen: Reopen,
+        sessions: Callable[[], Sessions],
         searching: Callable[[], Searching],
         memory: Callable[[], Memory],
         written: Callable[[str], None],
@@ -69,6 +70,7 @@ class Conversations:
         self._base = base
         self._inputs = inputs
         self._reopen = reopen
+        self._sessions = sessions
         self._searching = searching
         self._memory = memory
         self._written = written
@@ -76,11 +78,7 @@ class Conversations:
     @property
     def sessions(self) -> Sessions:
         """The agent's sessions."""
-        return self._sessions
-
-    @cached_property
-    def _sessions(self) -> Sessions:
-        return parts.open_sessions(self._shelf)
+        return self._sessions()
 
     @cached_property
     def scribe(self) -> Scribe:
@@ -301,31 +299,9 @@ class Conversations:
         """Tell the session in which a task was asked that nothing came of it."""
         self._delegation("", Scope.SHARED, Errands(), None).hand_back(job, None, self.scribe)
 
-    @cached_property
-    def everyones(self) -> tuple[Sessions, ...]:
-        """The sessions of every agent that is at home in this directory, this one's first."""
-        own = self._shelf.agent
-        others = [agent for agent in self._shelf.config.settings.agents if agent.id != own.id]
-        return (
-            self.sessions,
-            *(
-                parts.open_sessions(self._shelf, agent)
-                for agent in others
-                if agent.workspace == own.workspace
-            ),
-        )
-
-    def of(self, agent: str) -> Sessions | None:
-        """Return the sessions of an agent of this directory."""
-        return next((each for each in self.everyones if each.places.agent == agent), None)
-
     def close(self) -> None:
-        """Let go of what was opened."""
+        """Let go of what writes into the sessions."""
         vars(self).pop("scribe", None)
-        for sessions in vars(self).pop("everyones", ())[1:]:
-            sessions.close()
-        if (sessions := vars(self).pop("_sessions", None)) is not None:
-            sessions.close()
 
     def background_model(self) -> Model:
         """Return the model for work that nobody waits for, else the one that answers."""

@@ -29,12 +29,9 @@ from carrel.runtime.retention import Retention
 from carrel.runtime.room import room_in
 from carrel.runtime.spending import Allowance, Caps, check, surplus
 from carrel.runtime.toolbox import Toolbox
-from carrel.screen.secrets import redact_value
-from carrel.sessions.intake import keep_secrets
 from carrel.sessions.message import Message
 from carrel.sessions.places import SessionPlaces, places_of
 from carrel.sessions.store import Sessions
-from carrel.settings import AgentSettings
 from carrel.shelf import Shelf
 from carrel.tools.memory import Look
 from carrel.tools.registry import Registry, Tool
@@ -44,19 +41,6 @@ _CHARACTERS = 3  # in a token, or more; a page must not be larger than its share
 
 LOOKED_OVER = 100
 """How many sessions health looks at: reading one for the first time means reading all of it."""
-
-
-def open_sessions(shelf: Shelf, agent: AgentSettings | None = None) -> Sessions:
-    """Return the sessions of a workspace's agent, or of another one of it."""
-    own = shelf.layout.sessions
-    derived = EphemeralFiles() if own.window and own.catalog else shelf.home.derived()
-    keeps = shelf.config.settings.transcripts.secrets == "keep"
-    return Sessions(
-        places_of(shelf.layout, agent or shelf.agent, shelf.files, derived),
-        shelf.home.offsets(),
-        shelf.config.clock,
-        keep_secrets if keeps else redact_value,
-    )
 
 
 def open_remember(

@@ -177,7 +177,7 @@ class _Telling:
         workspace = self._workspace
         if not workspace.home.has_records():
             return
-        said, facts, after = said_in(workspace.conversations.of), workspace.records.facts, ""
+        said, facts, after = said_in(workspace.transcripts.of), workspace.records.facts, ""
         while page := facts.find(states=("written",), limit=_PAGE, after=after):
             for fact in page:
                 texts = (self._shown(text) for text in said(fact).values() if text)
@@ -186,7 +186,7 @@ class _Telling:
 
     def _talks(self) -> Iterator[Talk]:
         """Yield the sessions of all who are at home here, the oldest first."""
-        for sessions in self._workspace.conversations.everyones:
+        for sessions in self._workspace.transcripts.everyones:
             for row in reversed(sessions.rows()[0]):
                 if row.problem:
                     message = f"The session {row.id} is left out: {row.problem}."

@@ -40,7 +40,7 @@ def _furnish(workspace: Workspace) -> Workspace:
     """Load and make all parts now: threads that begin with one at the same time might each see half of it."""
     for part in _PARTS:
         getattr(workspace, part)
-    _ = workspace.conversations.everyones
+    _ = workspace.transcripts.everyones
     return workspace
 
 

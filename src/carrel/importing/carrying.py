@@ -177,5 +177,5 @@ class Carrier:
             facts.advance(agent, session, expect=cursor, to=entries)
 
     def _sessions_of(self, agent: str) -> Iterator[Sessions]:
-        if (found := self._desk.conversations.of(agent)) is not None:
+        if (found := self._desk.transcripts.of(agent)) is not None:
             yield found

@@ -184,7 +184,7 @@ def _take_back(desk: Workspace, deed: Deed) -> bool:
     if found.digest != deed.digest:
         raise ImportEdited(f"{deed.path} has changed since.")
     # The session of an agent that nobody here is, is a file; others may have one of the same name.
-    if deed.session and (sessions := desk.conversations.of(deed.agent)) is not None:
+    if deed.session and (sessions := desk.transcripts.of(deed.agent)) is not None:
         remove(sessions, deed.session, discard=desk.discard, thaw=desk.records.thaw)
     else:
         desk.discard(deed.path)

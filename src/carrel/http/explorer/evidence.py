@@ -33,7 +33,7 @@ def spoken(
         return ()
     own = None
     with suppress(CarrelError):
-        own = workspace.conversations.of(agent)
+        own = workspace.transcripts.of(agent)
     return tuple(_spoken(own, session, message) for message in messages[:most])
 
 

@@ -122,7 +122,7 @@ def show_fact(desk: OwnerReader, fact: FactId) -> FactShown:
     change = workspace.records.changes.get(found.change) if found.change else None
     return FactShown(
         fact=fact_row(found),
-        said=said_in(workspace.conversations.of)(found),
+        said=said_in(workspace.transcripts.of)(found),
         change=change_row(change) if change else None,
     )
 
