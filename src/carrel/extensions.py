@@ -22,7 +22,7 @@ Sort = Literal["embedders", "stores", "tokenizers", "importers", "layouts"]
 _LONGEST = 200
 _VERBS: dict[Sort, tuple[str, ...]] = {
     "embedders": ("name", "dimensions", "leading", "embed", "embed_query"),
-    "stores": ("read", "part", "stamps", "list", "write", "append", "remove"),
+    "stores": ("read", "part", "stamps", "list", "target", "write", "append", "remove"),
     "tokenizers": ("name", "encode", "decode"),
 }
 

@@ -53,6 +53,7 @@ class Furnished(Shelf):
         """The sessions of all agents of this directory; loaded by the first that looks at one."""
         from carrel.transcripts import Transcripts  # noqa: PLC0415 - as above
 
+        self.refuse_closed()
         return Transcripts(self)
 
     @cached_property

@@ -24,7 +24,7 @@ from carrel.memory.keeping import Keeper, Kept
 from carrel.memory.namespaces import Namespaces
 from carrel.memory.notebook import Notebook
 from carrel.memory.owned import text_at
-from carrel.memory.pen import Author, Pen
+from carrel.memory.pen import MARKDOWN, Author, Pen
 from carrel.memory.places import Target, place_of
 from carrel.memory.review import Review, said_in
 from carrel.memory.written import holds
@@ -43,7 +43,6 @@ from carrel.tools.memory import NotMemory
 from carrel.workspace.namespace import Namespace, beginning, namespace_of
 
 _LOOKED_AT = 20
-_MARKDOWN = (".md", ".markdown", ".txt")
 _PAGE = 50
 
 
@@ -181,7 +180,7 @@ class Memory:
 
     def notebook(self, path: str) -> Notebook:
         """Return a Markdown file of the workspace, which need not exist yet."""
-        if not changeable(path).lower().endswith(_MARKDOWN):  # a heading would break settings, or a log
+        if not changeable(path).lower().endswith(MARKDOWN):  # a heading would break settings, or a log
             raise NotMemory(path, hint="A notebook is Markdown, in a file like notes.md.")
         return Notebook(
             path=changeable(path), pen=self.pen, files=self._shelf.files, keep_mine=self._keep_mine

@@ -127,6 +127,9 @@ def test_a_model_that_writes_files_of_memory_is_held_to_the_same(desk):
 
     assert call("write_file", NOTEBOOK, f"# Kate\n\n- {KEY}\n").code == 0
     assert written(desk) == f"# Kate\n\n- {MARK}\n"
+    (desk.root / "soon.md").symlink_to("memory/2026-04-25.md")
+    assert call("write_file", "soon.md", f"- {KEY}\n").code == 0
+    assert written(desk, "memory/2026-04-25.md") == f"- {MARK}\n"
     refused = call("write_file", "memory/2026-04-24.md", f"- {KEY}\n", secrets="block")
     assert refused.error["code"] == "blocked_by_privacy"
     assert not (desk.root / "memory/2026-04-24.md").exists()

@@ -163,7 +163,7 @@ class FileStore(Protocol):
         ...
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made, after all links: also those that lead to nothing yet."""
+        """Return where a file would be written, after all links: also those that lead to nothing yet."""
         ...
 
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:

@@ -82,7 +82,7 @@ class EphemeralFiles:
         return [self._entry(prefix + name) for name in sorted(set(self._names(under)))]
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made."""
+        """Return where a file would be written."""
         return "/".join(parts(path))
 
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:

@@ -67,7 +67,7 @@ class _Glimpse:
         return all(entry is None or entry.kind == "directory" for entry in above)
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made."""
+        """Return where a file would be written."""
         return self._store.target(path)
 
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:

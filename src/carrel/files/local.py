@@ -107,7 +107,7 @@ class LocalFiles:
             return entries(root, "/".join(names), place)
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made, after all links; one that leads outside is an error."""
+        """Return where a file would be written, after all links; one that leads outside is an error."""
         with _reading(path), self._resolved(parts(path)) as place:
             return place.target
 

@@ -169,10 +169,8 @@ class OverlayFiles:
         return [self._merged(above.get(path), below.get(path), folders) for path in sorted({*above, *below})]
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made; where the upper has no link, where the lower's leads."""
-        own = "/".join(parts(path))
-        above = self._upper.files.target(path)
-        return above if above != own else self._lower.files.target(path)
+        """Return where a file would be written: in the upper, whatever of the lower is read by its path."""
+        return self._upper.files.target(path)
 
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace in the upper what was seen with the digest `expect`, in whichever layer that was.

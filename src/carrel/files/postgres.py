@@ -165,7 +165,7 @@ class PostgresFiles:
         return [_Seen(*row).entry for row in self._tenant.rows(_TREE, self._ours)]
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made."""
+        """Return where a file would be written."""
         return "/".join(parts(path))
 
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:

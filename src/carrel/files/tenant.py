@@ -124,7 +124,7 @@ class TenantFiles:
         return self.files.list(under)
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made; a link to another tenant's raises Unreadable."""
+        """Return where a file would be written; a link to another tenant's raises Unreadable."""
         return self.files.target(path)
 
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
@@ -174,7 +174,7 @@ class _Folder:
         ]
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made."""
+        """Return where a file would be written."""
         with self._told():
             return self._below(path, self._store.target(self._inner(path)))
 
@@ -272,7 +272,7 @@ class _LocalFolder(LocalFiles):
             return []
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made."""
+        """Return where a file would be written."""
         try:
             return super().target(path)
         except _NotMade:

@@ -97,9 +97,11 @@ class Interface:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     app.state.hub.start()
-    async with app.state.mcp.lifespan():
-        yield
-    app.state.hub.stop()
+    try:
+        async with app.state.mcp.lifespan():
+            yield
+    finally:
+        app.state.hub.stop()
 
 
 async def _refused(request: Request, error: Any) -> Response:

@@ -39,11 +39,12 @@ def seat_of(request: Request) -> Seat:
 class Endpoint:
     """The route; what answers there is loaded for the first request, since it takes most of a second.
 
-    Its `lifespan` must be entered before that.
+    Its `lifespan` must be entered before that. What could not be loaded is tried again for the next one.
     """
 
     def __init__(self) -> None:
-        self._asked, self._ended = Event(), Event()
+        self._asked: Event
+        self._ended: Event
         self._answering: Future[types.ASGIApp]
 
     async def __call__(self, scope: types.Scope, receive: types.Receive, send: types.Send) -> None:
@@ -59,6 +60,7 @@ class Endpoint:
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
         """Be there for requests."""
+        self._asked, self._ended = Event(), Event()
         self._answering = get_running_loop().create_future()
         keeper = create_task(self._keep())
         try:
@@ -67,20 +69,26 @@ class Endpoint:
             self._ended.set()
             self._asked.set()
             await keeper
+            self._answering.cancel()
 
     async def _keep(self) -> None:
         """Load what answers when it is asked for, and end what it began in the task that began it."""
-        await self._asked.wait()
-        if self._ended.is_set():
-            return
+        while not self._ended.is_set():
+            await self._asked.wait()
+            self._asked.clear()
+            if not self._ended.is_set():
+                await self._answer_to_the_end()
+
+    async def _answer_to_the_end(self) -> None:
         try:
             over = await to_thread(_load)
-        except Exception as error:
-            self._answering.set_exception(error)
-            raise
-        async with over.lifespan():
-            self._answering.set_result(over)
-            await self._ended.wait()
+            async with over.lifespan():
+                self._answering.set_result(over)
+                await self._ended.wait()
+        except Exception as error:  # noqa: BLE001 - whoever asked is told, and the log with them
+            waiting, self._answering = self._answering, get_running_loop().create_future()
+            if not waiting.done():
+                waiting.set_exception(error)
 
 
 def _load() -> "Over":

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from carrel.clock import Clock
-from carrel.errors import CarrelError, Unavailable, UsageError
+from carrel.errors import CarrelError, Refused, Unavailable, UsageError
 from carrel.files import READ_LIMIT, Content, FileStore, Stale, Unreadable, show
 from carrel.files.history import History
 from carrel.findings import Finding
@@ -33,6 +33,9 @@ _BACKLOG = 16
 
 _MOST = 1_000
 """How many changes are caught up with at once; what git ignores waits for ever, and must cost little."""
+
+MARKDOWN = (".md", ".markdown", ".txt")
+"""How names end of files that hold headings and lines of memory."""
 
 Edit = Callable[[str | None], str | None]
 """From a file's text, none where there is no file, to its new text; none means that it stays."""
@@ -55,6 +58,19 @@ class BadText(UsageError):
 
     def __init__(self, path: str, why: str, *, hint: str) -> None:
         super().__init__(f"Cannot write {show(path)}: {why}.", hint=hint)
+        self.path = path
+
+
+class LeadsElsewhere(Refused):
+    """What should be memory is a link to something that a heading or a line would break."""
+
+    code = "leads_elsewhere"
+
+    def __init__(self, path: str, target: str) -> None:
+        super().__init__(
+            f"{show(path)} is a link to {show(target)}, which is no text in Markdown.",
+            hint="Replace the link with a file, and try again.",
+        )
         self.path = path
 
 
@@ -91,6 +107,7 @@ class Pen:
         What is new in it is screened: BlockedByPrivacy where it may not be written.
         """
         files = self._stores[store]
+        _refuse_other_kinds(files, path)
 
         def attempt() -> Change | None:
             content = files.read(path)
@@ -108,6 +125,7 @@ class Pen:
     def append(self, store: Store, path: str, line: str, author: Author) -> Change | None:
         """Add a line at the end of a file; none where the same line stands in it already."""
         files = self._stores[store]
+        _refuse_other_kinds(files, path)
         added = _encoded(path, self._screened(path, "", " ".join(line.splitlines())))
 
         def attempt() -> Change | None:
@@ -295,6 +313,13 @@ class Pen:
                         path, changes=changes, files=files, commits=commits, written=written
                     )
         return held
+
+
+def _refuse_other_kinds(files: FileStore, path: str) -> None:
+    """Refuse to write memory into settings or a transcript, by a link that somebody has put in its place."""
+    target = files.target(path)
+    if target != path and not target.lower().endswith(MARKDOWN):
+        raise LeadsElsewhere(path, target)
 
 
 def _oldest_first(paths: Iterable[str]) -> dict[str, Version | None]:

@@ -15,7 +15,7 @@ from carrel.files.disk import typed_failures
 from carrel.files.durable import HASH_LIMIT
 from carrel.files.folders import make_folders
 from carrel.files.local import LocalFiles
-from carrel.files.paths import is_own, new_name
+from carrel.files.paths import is_own, new_name, refuse_long
 from carrel.runtime.view import BARE, NoSuchPath, View, fetch, spelled
 from carrel.workspace.scope import HiddenByScope
 
@@ -194,11 +194,12 @@ def changeable(path: str) -> str:
 
 def _found(files: FileStore, path: str, view: View, limit: int = READ_LIMIT) -> Content | None:
     """Return what is at a path, refusing what this view may not see or what is not for people to change."""
+    refuse_long(path, path)
     content = fetch(files, path, view=view, limit=limit)
-    target = content.target if content else files.target(path)
-    if is_own(target):
+    written = files.target(path)  # which may be elsewhere than what is read, or not there yet
+    if is_own(written) or (content is not None and is_own(content.target)):
         raise Reserved(path)
-    if content is None and view.hides and view.privacy is not None and view.privacy.covers_name(target):
+    if view.hides and view.privacy is not None and view.privacy.covers_name(written):
         raise HiddenByScope(path)
     return content
 

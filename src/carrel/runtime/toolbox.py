@@ -138,7 +138,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
 
     def _screened(self, path: str, data: bytes) -> bytes:
         """Return what a tool may write to a file: of memory, what the owner's policy lets through."""
-        if not self._is_memory(path):
+        if not (self._is_memory(path) or self._is_memory(self.files.target(path))):
             return data
         content = self.files.read(path)
         old = content.data if content else b""

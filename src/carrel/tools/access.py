@@ -62,7 +62,7 @@ class Reach(Protocol):
         ...
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made, after all links."""
+        """Return where a file would be written, after all links."""
         ...
 
     def put(self, path: str, data: bytes, *, expect: str | None) -> str:
@@ -93,8 +93,14 @@ class Access(Struct, frozen=True, kw_only=True):
         """Return what stands where a tool is about to write, none when nothing does."""
         self.refuse(path, path, "change")
         content = self.reach.read(path)
-        self.refuse(path, content.target if content else self.reach.target(path), "change")
+        for target in self.targets(path, content):
+            self.refuse(path, target, "change")
         return content
+
+    def targets(self, path: str, content: Content | None) -> tuple[str, ...]:
+        """Return where a file would be written, and where that is which is read there: links may differ."""
+        written = self.reach.target(path)
+        return (written,) if content is None or content.target == written else (written, content.target)
 
     def refuse(self, path: str, target: str, verb: Literal["read", "list", "change"]) -> None:
         """Raise where `target`, asked for as `path`, is not for tools."""

@@ -251,8 +251,8 @@ class MemoryFolder(Struct, frozen=True, kw_only=True):
         return place, content, text_of(place, content)
 
     def _refuse_links(self, place: str, content: Content | None) -> None:
-        target = content.target if content else self.writer.access.reach.target(place)
-        if target != place or (content is not None and content.links > 1):
+        targets = self.writer.access.targets(place, content)
+        if targets != (place,) or (content is not None and content.links > 1):
             raise MemoryKept(place, "it is a link, or has another name")
 
     def _movable(self, path: str, place: str, absent: str) -> list[tuple[str, Content]]:

@@ -115,7 +115,7 @@ class Writer(Struct, frozen=True, kw_only=True):
         fact = self._fact(asked.text, asked.kind, asked.layer, trust, asked.section)
         keeper = self.keeper()
         place = keeper.target(fact) if asked.path is None else self._place(asked)
-        _refuse_others(place, self.layout)
+        self._refuse_others(place)
         if place.form == "journal":
             self._refuse_other_days(place)
             fact = replace(fact, kind="event", section="")
@@ -234,18 +234,32 @@ class Writer(Struct, frozen=True, kw_only=True):
         """Return the place that is named, else the agent's own notebook; what is no memory is refused."""
         if asked.path is None:
             probe = self._fact("", "note", asked.layer, "agent", asked.section)
-            return self.keeper().target(probe)
+            place = self.keeper().target(probe)
+            self._refuse_others(place)
+            return place
         path = clean(asked.path)
         content = self.access.reach.read(path)
-        target = content.target if content else self.access.reach.target(path)
-        if not (self._is_own(path) and self._is_own(target)):
+        targets = self.access.targets(path, content)
+        if not all(map(self._is_own, (path, *targets))):
             raise NotMemory(path, hint="Write other files with write_file.")
         if standing_of(path, self.layout, self.agents).tier == "journal":
             return Target(path=path, form="journal")
-        usual = LEARNED if path == f"{self.layout.home}{USER}" else INSIGHTS
+        usual = LEARNED if self._owners in (path, *targets) else INSIGHTS
         place = Target(path=path, section=asked.section or usual)
-        _refuse_others(place, self.layout)
+        self._refuse_others(place)
         return place
+
+    @property
+    def _owners(self) -> str:
+        return f"{self.layout.home}{USER}"
+
+    def _refuse_others(self, place: Target) -> None:
+        """Refuse what is no memory behind a link, and what the owner wrote of themselves."""
+        written = self.access.reach.target(place.path) if place.store == "workspace" else place.path
+        if written != place.path and not self._is_own(written):
+            raise NotMemory(place.path, hint="It is a link to something else; ask the owner to replace it.")
+        if self._owners in (place.path, written) and place.section.casefold() != LEARNED.casefold():
+            raise NotMemory(place.path, hint=f"Of {USER}, only the section {LEARNED} is yours.")
 
     def _is_own(self, path: str) -> bool:
         standing = standing_of(path, self.layout, self.agents)
@@ -288,12 +302,6 @@ def memory_write_tools(writer: Writer, scope: Scope) -> tuple[Tool, ...]:
 def _check(kind: str) -> None:
     if kind not in KINDS:
         raise BadArguments(NAME, f"`kind` must be one of {', '.join(KINDS)}")
-
-
-def _refuse_others(place: Target, layout: Layout) -> None:
-    """Refuse to touch what the owner wrote of themselves: only what was learnt of them is the agent's."""
-    if place.path == f"{layout.home}{USER}" and place.section.casefold() != LEARNED.casefold():
-        raise NotMemory(place.path, hint=f"Of {USER}, only the section {LEARNED} is yours.")
 
 
 def _always(place: Target, _: Fact) -> Target:

@@ -12,6 +12,7 @@ from carrel import plainjson
 from carrel.clock import Clock
 from carrel.errors import Refused
 from carrel.files import Content
+from carrel.files.paths import clean_new
 from carrel.memory.proposed import hunk
 from carrel.memory.trust import OUTSIDE
 from carrel.records import Records
@@ -130,9 +131,12 @@ def holding(access: Access, proposer: Proposer, is_injected: Injected, screen: S
     screen = screen or Screen()
 
     def hold(path: str, content: Content | None, text: str) -> Proposal | None:
-        target = content.target if content else access.reach.target(path)
-        if not (is_injected(path) or is_injected(target) or (content is not None and content.links > 1)):
+        written, *others = access.targets(path, content)
+        is_known = any(map(is_injected, (path, written, *others)))
+        if not is_known and (content is None or content.links <= 1):
             return None
+        if content is None:
+            clean_new(written)  # what nobody can make is not to be approved either
         before = text_of(path, content) if content else ""
         trust = proposer.turn().trust_in(_differing(before, text), before)
         hides = bool({*hiding(text)} - {*hiding(before)})  # beside the owner's words, say
@@ -143,7 +147,7 @@ def holding(access: Access, proposer: Proposer, is_injected: Injected, screen: S
             raise BlockedByPrivacy(screened.found)
         old, new = hunk(before, screened.text)
         why = INJECTION if hides else EXTERNAL
-        wanted = proposer.proposal(why, action="write", path=target, old=old, new=new, trust=trust)
+        wanted = proposer.proposal(why, action="write", path=written, old=old, new=new, trust=trust)
         return proposer.wait(wanted)
 
     return hold

@@ -142,17 +142,18 @@ def test_a_link_that_leads_nowhere_is_absent_and_so_falls_through(tmp_path: Path
     assert files.stamps(["today.md"]) != before
 
 
-def test_a_new_file_is_told_to_be_where_either_layer_has_a_link_to(tmp_path: Path) -> None:
+def test_a_file_is_told_to_be_written_where_the_upper_has_it_whatever_the_lower_links_to(
+    tmp_path: Path,
+) -> None:
     layers = [local_files(tmp_path / name, {}) for name in ("upper", "lower")]
-    (tmp_path / "upper" / "a").symlink_to("above")
-    (tmp_path / "lower" / "a").symlink_to("below")
+    (tmp_path / "upper" / "a.md").symlink_to("above.md")
+    (tmp_path / "lower" / "a.md").write_text("read")
     (tmp_path / "lower" / "b").symlink_to("below")
     files = OverlayFiles(*layers)
-    assert [files.target(path) for path in ("a/x.md", "b/x.md", "./c/x.md")] == [
-        "above/x.md",
-        "below/x.md",
-        "c/x.md",
-    ]
+    assert (files.target("a.md"), files.target("b/x.md")) == ("above.md", "b/x.md")
+    files.write("a.md", b"written", expect=files.read("a.md").digest)
+    files.write("b/x.md", b"written", expect=None)
+    assert [(tmp_path / "upper" / path).read_text() for path in ("above.md", "b/x.md")] == ["written"] * 2
 
 
 def test_an_empty_file_has_nothing_to_fall_through_to_where_the_lower_link_leads_nowhere(

@@ -91,7 +91,7 @@ def forgetting_of(workspace: Workspace, step: Callable[[str], object] = str) -> 
     return Forgetting(
         workspace,
         pen=lambda: workspace.memory.pen,
-        sessions=lambda: workspace.conversations.everyones,
+        sessions=lambda: workspace.transcripts.everyones,
         namespace=lambda: workspace.memory.namespace.path,
         let_go=workspace._leave_search,
         step=step,

@@ -11,7 +11,7 @@ from carrel.errors import Conflict, Unavailable
 from carrel.files import READ_LIMIT, Content, Stale, Unreadable
 from carrel.files.paths import BadPath
 from carrel.memory.committing import in_order
-from carrel.memory.pen import Author, BadText, Pen
+from carrel.memory.pen import Author, BadText, LeadsElsewhere, Pen
 from carrel.memory.splice import digest_of, splice_of
 from carrel.records.changes import Change, Changes
 from carrel.records.content import RecordTooLarge
@@ -405,6 +405,23 @@ def test_a_link_inside_is_written_through_and_one_that_leads_outside_is_not(
         desk.add("- two", "out.md")
     assert (tmp_path / "outside.md").read_text() == "theirs\n"
     assert desk.states() == ["done"]
+
+
+@pytest.mark.parametrize("leads", ["carrel.yaml", "agents/kate/sessions/s.log.jsonl", "nope"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_memory_is_not_written_into_what_it_would_break(desk: Desk, leads: str, is_there: bool) -> None:
+    (desk.root / "link.md").symlink_to(leads)
+    if is_there:
+        desk.write("a: 1\n", leads)
+    for write in (
+        lambda: desk.add("- two", "link.md"),
+        lambda: desk.pen.append("workspace", "link.md", "two", OWNER),
+    ):
+        with pytest.raises(LeadsElsewhere) as caught:
+            write()
+        assert caught.value.hint
+    assert desk.states() == []
+    assert (desk.read(leads) if is_there else None) == (b"a: 1\n" if is_there else None)
 
 
 def test_changes_whose_numbers_are_out_of_order_are_put_into_theirs(desk: Desk) -> None:

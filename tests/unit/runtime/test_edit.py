@@ -12,6 +12,7 @@ from carrel.errors import CarrelError, UsageError
 from carrel.files import Stale, Unreadable
 from carrel.files.disk import Disk, ReadOnly
 from carrel.files.local import LocalFiles
+from carrel.files.overlay import OverlayFiles
 from carrel.files.paths import BadPath, NameTaken
 from carrel.runtime.edit import ABSENT, Reserved, Trash, discard, move, open_trash, put
 from carrel.runtime.view import NoSuchPath, View, look
@@ -113,6 +114,18 @@ def test_a_new_file_below_a_link_is_refused_however_many_of_its_folders_are_ther
         with pytest.raises(HiddenByScope):
             put(LocalFiles(root), path, b"x", view=SHARED)
     assert not (root / "memory").exists() or not list((root / "memory").rglob("new.md"))
+
+
+def test_what_lies_below_a_link_of_a_layer_does_not_hide_what_is_written_through_it(
+    root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "lower").mkdir()
+    (tmp_path / "lower/notes.md").write_text("open")
+    (root / "notes.md").symlink_to("memory/new.md")
+    files = OverlayFiles(LocalFiles(root), LocalFiles(tmp_path / "lower"))
+    with pytest.raises(HiddenByScope):
+        put(files, "notes.md", b"x", view=SHARED)
+    assert not (root / "memory").exists()
 
 
 def test_move_keeps_the_bytes_and_makes_the_folders(root: Path) -> None:

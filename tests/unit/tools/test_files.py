@@ -10,6 +10,7 @@ from tests.unit.tools.conftest import Reach
 from carrel.errors import CarrelError
 from carrel.files import READ_LIMIT, Stale, Unreadable
 from carrel.files.local import LocalFiles
+from carrel.files.overlay import OverlayFiles
 from carrel.files.paths import BadPath
 from carrel.records.sqlite import SqliteRecords
 from carrel.sessions.transcript import Entry
@@ -520,6 +521,21 @@ def test_a_link_does_not_hide_what_is_written(tmp_path):
 )
 def test_a_link_to_what_is_not_there_yet_is_judged_by_what_would_be_made(disk, link, leads, path):
     refuses(disk({"notes.md": "x"}, {link: leads}), "write_file", path, content="x")
+
+
+def test_a_file_of_a_lower_layer_does_not_hide_what_the_upper_would_make(desk, tmp_path):
+    (tmp_path / "notes.md").symlink_to("carrel.yaml")
+    layers = desk(OverlayFiles(LocalFiles(tmp_path), EphemeralFiles({"notes.md": "old"})))
+    refuses(layers, "edit_file", "notes.md", old="old", new="new")
+
+
+@pytest.mark.parametrize("leads", ["nope/../SOUL.md", "con/SOUL.md", "a\x1b[31m/SOUL.md"])
+def test_what_nobody_can_make_does_not_wait_for_its_owner(tmp_path, leads):
+    (tmp_path / "soon.md").symlink_to(leads)
+    held = Held(LocalFiles(tmp_path))
+    with pytest.raises(BadPath):
+        held.call("write_file", path="soon.md", content="x")
+    assert held.waiting == []
 
 
 def test_what_a_link_leads_to_is_made_where_that_is_for_tools(disk, tmp_path):

@@ -469,6 +469,26 @@ def test_a_link_does_not_make_memory_of_other_files(desk, path):
     assert desk.shelf.text("AGENTS.md") == "Be brief.\n"
 
 
+@pytest.mark.parametrize("leads", ["carrel.yaml", "agents/ada/memory.md", "skills/new/SKILL.md", "SOUL.md"])
+def test_a_link_to_nothing_yet_makes_nothing_else_of_the_notebook(desk, leads):
+    notebook = desk.shelf.root / "memory/kate.md"
+    notebook.parent.mkdir(exist_ok=True)
+    notebook.symlink_to(f"../{leads}")
+    for action in ("append", "add"):
+        for named in ({}, {"path": "memory/kate.md"}):
+            with pytest.raises(NotMemory):
+                desk.hears("Hi.").call(action, "- x", **named)
+    assert not (desk.shelf.root / leads).exists()
+
+
+def test_the_users_page_is_told_by_a_link_to_it_too(desk):
+    (desk.shelf.root / "MEMORY.md").symlink_to("USER.md")
+    told = desk.hears("Hi.").call("append", "- Likes tea.", path="MEMORY.md")
+    assert told["section"] == "Learned"
+    with pytest.raises(NotMemory):
+        desk.call("append", "- x", path="MEMORY.md", section="Ana")
+
+
 def test_of_the_users_page_only_what_was_learnt_is_the_agents(desk):
     desk.shelf.put("USER.md", "# Ana\n\nLikes maps.\n")
     with pytest.raises(NotMemory, match=r"USER\.md"):

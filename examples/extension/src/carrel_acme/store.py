@@ -69,6 +69,10 @@ class SqliteFiles:
             prefix = f"{under}/" if under else ""
             return [self._entry(prefix + name) for name in self._names(under)]
 
+    def target(self, path: str) -> str:
+        """Return where a file would be written: there are no links."""
+        return "/".join(parts(path))
+
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest."""
         with self._locked():

@@ -136,7 +136,7 @@ class ObjectFiles:
         return sorted(entries, key=lambda entry: entry.path)
 
     def target(self, path: str) -> str:
-        """Return where a file is, or would be made."""
+        """Return where a file would be written."""
         return _spelt(path)
 
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
