@@ -1,10 +1,13 @@
 """The words themselves: what tantivy is asked, and what is made of its failures."""
 
+import time
+
 import pytest
 
 from carrel.index import Filter
 from carrel.index.catalog import Stored
 from carrel.index.chunk import Chunk
+from carrel.index.embedded import words as module
 from carrel.index.embedded.words import Words, WordsUnavailable
 from carrel.index.entry import code_of, entry_of, stands_at, vector_text
 from carrel.index.query import Plan, plan
@@ -55,6 +58,25 @@ def test_what_is_written_again_takes_the_place_of_what_was(words):
     write(words, stored("apples"))
     write(words, stored("pears"), drop=[1])
     assert (found(words, "apples"), found(words, "pears"), words.count) == ([], [1], 1)
+
+
+def test_what_others_write_is_loaded_when_it_is_asked_for_and_not_behind_ones_back(words, tmp_path):
+    """Of each state that is loaded something stays in memory, and a server may write for days and not search."""
+    write(Words(tmp_path / "words"), stored("apples"))
+    time.sleep(1.5)  # tantivy looks every half second where it looks by itself
+    assert words._index.searcher().num_docs == 0
+    words.reload()
+    assert (found(words, "apples"), words.count) == ([1], 1)
+
+
+def test_words_that_are_opened_anew_now_and_then_answer_on(words, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_LOADS", 3)
+    opened = list[object]()
+    for number in range(7):
+        write(words, stored(f"apples {number}"), drop=[1])
+        assert found(words, "apples") == [1]
+        opened += [words._index] if words._index not in opened else []
+    assert len(opened) == 3
 
 
 def test_what_is_dropped_is_gone(words):

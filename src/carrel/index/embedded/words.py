@@ -32,7 +32,7 @@ WORDS_FILE = "meta.json"
 _HEAP = 48_000_000  # bytes; below, a long build writes many segments that have to be merged
 _SMALL_HEAP = 15_000_000  # the least that tantivy takes
 _SMALL = 1_000
-_MOST_LOADS = 200
+_MOST_LOADS = 50
 """After so many states the words are opened anew: tantivy keeps 2 kB of each as long as they are open."""
 
 _FACETS = ("tier", "agent", "session")
@@ -160,6 +160,7 @@ class Words:
         else:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
             index = tantivy.Index(self._schema, os.fspath(path), reuse=True)
+        index.config_reader("manual")  # else it loads each state that others write, asked for or not
         for language in (*STEMMED, GRAMS, PLAIN):
             index.register_tokenizer(language, analyzer(language))
         return index
