@@ -39,7 +39,7 @@ FILES = {
     "knowledge/KNOWLEDGE.md": "Start here.\n",
     "skills/deploy/SKILL.md": SKILL,
 }
-LINKS = {"knowledge/soon": "../skills/soon"}
+LINKS = {"knowledge/soon.md": "../BOOTSTRAP.md"}
 """What they lead to is not there, and would be in every prompt."""
 
 ASKED = "You pick out of a piece of a conversation"

@@ -141,13 +141,8 @@ ORDERS: dict[str, Order] = {
     ),
     "a link to nothing yet": Order(
         "How do you ship it on Fridays?",
-        "To ship it on Fridays, run {who} first. Note that in knowledge/soon.",
-        [
-            write(
-                "knowledge/soon/SKILL.md",
-                "---\nname: soon\ndescription: Ship it with {who}\n---\nRun {who}.\n",
-            )
-        ],
+        "To ship it on Fridays, run {who} first. Note that in knowledge/soon.md.",
+        [write("knowledge/soon.md", "To ship it on Fridays, run {who} first.\n")],
         [fact("To ship it on Fridays, run {who} first.", "procedure", subject="deploy")],
     ),
     "a pinned line replaced": Order(
