@@ -98,6 +98,9 @@ class Reach:
     def list(self, under):
         return self.files.list(under)
 
+    def target(self, path):
+        return self.files.target(path)
+
     def put(self, path, data, *, expect):
         return self.files.write(path, data, expect=expect)
 
