@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.torture import defects, lanes, page
 from tests.torture.defects import NOT_KEPT, SEEN
+from tests.torture.desk import share_what_is_loaded
 from tests.torture.rows import Meter, Row, Watch, held
 from tests.torture.table import ROWS
 
@@ -20,6 +21,7 @@ _EVERY = 0.2
 
 def main() -> int:
     chosen = _chosen()
+    share_what_is_loaded()
     rows = [row for row in ROWS if not chosen.only or row.number in chosen.only]
     if chosen.defects:
         return _try_defects(rows, chosen.write)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.torture import shim
-from tests.torture.desk import Child, Desk, Say
+from tests.torture.desk import Child, Desk, Say, share_what_is_loaded
 from tests.torture.operations import OPERATIONS, Operation, prepare
 from tests.torture.rows import Defect, Meter, Row
 
@@ -240,6 +240,7 @@ def _enter(meter: Meter, calls: int, wrong: list[str], is_whole: bool) -> int:
 
 def _shimmed(folder: Path, seconds: float, own: int) -> None:
     """In a process with the shim: sweep its part of the pairs, and print what came of each; those with few calls first."""
+    share_what_is_loaded()
     sweep, order = Sweep(folder, seconds), list(FAULTS)
     for operation, fault in sorted(PAIRS, key=lambda pair: order.index(pair[1]), reverse=True)[own::_AT_ONCE]:
         found = sweep.run(operation, fault, lambda error, number: shim.arm(sweep.folder, error, number))

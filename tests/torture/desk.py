@@ -1,5 +1,6 @@
 """A workspace to be ill-treated, and who works in it: children that say what was acknowledged, and can be killed."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -21,6 +22,11 @@ FILES = {
     "AGENTS.md": "Be brief.\n",
     "MEMORY.md": "# Memory\n\n## Notes\n\n- zero\n",
 }
+
+
+def share_what_is_loaded() -> None:
+    """Let forks of this process use what it has loaded as it lies: a collector that looks at a page copies it."""
+    os.register_at_fork(before=gc.freeze)
 
 
 class Desk:
