@@ -1,6 +1,7 @@
 """Row 1: kill -9 at random and at every named point, through library, command line, HTTP and the worker of the queue.
 
-Most who are killed are forks of a process that has loaded everything; some commands and servers are started as users do.
+Most who are killed are forks of a process that has loaded everything. Some commands and servers are started as users do,
+while nobody else of this row works, so that their starts are measured and not the row.
 """
 
 import json
@@ -40,8 +41,8 @@ _LONGEST = 0.12
 _SUCCESS = (200, 201)
 _DEEDS = (KINDS, KINDS[:-1], KINDS[:-1])
 """What is done until a file is changed: one time in three, a fact is learnt too, which takes longest."""
-_STARTED_EVERY = 4
-"""Of so many rounds, one has a command and a server that are started from nothing; the first one has."""
+_ALONE_OF, _FEWEST_ALONE = 16, 6
+"""One trial of so many is made alone, at least so many: a command and a server are among six in a row."""
 
 
 class Killed(NamedTuple):
@@ -66,9 +67,13 @@ Start = Callable[..., "Forked | subprocess.Popen[bytes]"]
 def kill_at_random(meter: Meter) -> None:
     """Let several at once kill who works, and tell of all together."""
     import_module("carrel.http.server")  # forks find it loaded
-    found = together(meter, _kill_some, each=_EACH, most=_AT_ONCE)
+    most = max(_FEWEST_ALONE, meter.wanted // _ALONE_OF)
+    alone = _kill_some(meter, _ways(meter.seed, _STARTED), most)
+    found = together(
+        meter, lambda own: _kill_some(own, _ways(own.seed, _FORKED), own.wanted), each=_EACH, most=_AT_ONCE
+    )
     kills, restarts = Counter[str](), defaultdict[str, list[float]](list)
-    for each in found:
+    for each in (alone, *found):
         kills += each.kills
         for kind, seconds in each.restarts.items():
             restarts[kind] += seconds
@@ -83,17 +88,21 @@ def kill_at_random(meter: Meter) -> None:
     meter.figures["from start after a kill to first write acknowledged, median and worst"] = ", ".join(
         f"{kind} {statistics.median(took):.2f} and {max(took):.2f} s" for kind, took in restarts.items()
     )
+    slow = sum(took > RESTART_SECONDS for kind in restarts.values() for took in kind)
+    meter.figures[f"starts over {RESTART_SECONDS:.0f} s"] = (
+        f"{slow:,} of {sum(map(len, restarts.values())):,}"
+    )
 
 
-def _kill_some(meter: Meter) -> Found:
-    """Kill who works, again and again, and look at the disk each time."""
-    chance, ways, serial = random.Random(meter.seed), _ways(meter.seed), count(1)
+def _kill_some(meter: Meter, ways: Iterator[tuple[str, Way]], most: int) -> Found:
+    """Kill who works, again and again until it was tried so often, and look at the disk each time."""
+    chance, serial = random.Random(meter.seed), count(1)
     found = Found(Counter(), defaultdict(list))
-    while meter.goes_on:
+    while meter.goes_on and meter.trials < most:
         deeds = Deeds(Desk(meter.folder / f"{meter.trials}"))
         is_first = True
         for _ in range(_KILLS_PER_DESK):
-            if not meter.goes_on:
+            if not meter.goes_on or meter.trials >= most:
                 break
             name, way = next(ways)
             killed = way(deeds, str(next(serial)), chance)
@@ -132,23 +141,13 @@ def _check_start(meter: Meter, name: str, way: Way, took: float, chance: random.
     meter.check(is_busy, f"{name}: a start after a kill took {took:.1f} s, one without {usual:.1f} s")
 
 
-def _ways(seed: int) -> Iterator[tuple[str, Way]]:
+def _ways(seed: int, anybody: Sequence[tuple[str, Way]]) -> Iterator[tuple[str, Way]]:
     """Yield who is killed next: at each named point in turn, and between these anybody."""
     points = cycle(POINTS[seed % len(POINTS) :] + POINTS[: seed % len(POINTS)])
-    forked: Sequence[tuple[str, Way]] = (
-        ("library", _library),
-        ("command", _command(Desk.forked)),
-        ("server", _server(Desk.forked)),
-        ("worker", _worker),
-    )
-    for number in count():
-        for anybody in (*forked, forked[0], *forked[:3]):
-            for point in islice(points, 2):
-                yield f"point:{point}", _at(point)
-            yield anybody
-        if number % _STARTED_EVERY == 0:
-            yield "command started anew", _command(Desk.carrel)
-            yield "server started anew", _server(Desk.carrel)
+    for each in cycle(anybody):
+        for point in islice(points, 2):
+            yield f"point:{point}", _at(point)
+        yield each
 
 
 def _at(point: str) -> Way:
@@ -254,6 +253,19 @@ def _server(start: Start) -> Way:
         return Killed(started, f"it answered {wrong[:3]}" if wrong else "")
 
     return way
+
+
+_LIBRARY, _COMMAND, _SERVER, _WORKER = (
+    ("library", _library),
+    ("command", _command(Desk.forked)),
+    ("server", _server(Desk.forked)),
+    ("worker", _worker),
+)
+_FORKED = (_LIBRARY, _COMMAND, _SERVER, _WORKER, _LIBRARY, _LIBRARY, _COMMAND, _SERVER)
+_STARTED = (
+    ("command started anew", _command(Desk.carrel)),
+    ("server started anew", _server(Desk.carrel)),
+)
 
 
 class _Client:
