@@ -4,6 +4,7 @@ As a program it reads a line for each thing that it is asked, and answers with a
 ends, and with it every server.
 """
 
+import gc
 import json
 import os
 import signal
@@ -93,6 +94,7 @@ def _load() -> None:
     from carrel.http.served import Served  # noqa: PLC0415 - as above
 
     build(Served([]), token="x" * 43, clock=SystemClock())
+    gc.freeze()  # a collector that looked at all this would copy it for each server
 
 
 def _serve(asked: Mapping[str, Any]) -> NoReturn:

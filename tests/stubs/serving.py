@@ -55,6 +55,14 @@ class Server:
 @contextmanager
 def serving(environ: Mapping[str, str], *words: str) -> Iterator[Server]:
     """Start a server on a free port, and yield it as soon as it answers."""
+    with starting(environ, *words) as server:
+        until(lambda: reachable(server))
+        yield server
+
+
+@contextmanager
+def starting(environ: Mapping[str, str], *words: str) -> Iterator[Server]:
+    """Start a server on a free port, and yield it as soon as it has said where that is."""
     process = subprocess.Popen(
         [sys.executable, "-m", "carrel", "serve", *words, "--port", "0", "--json"],
         env=dict(environ), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
@@ -63,9 +71,7 @@ def serving(environ: Mapping[str, str], *words: str) -> Iterator[Server]:
         assert process.stdout is not None
         first = process.stdout.readline()
         assert first, process.communicate()[1].decode()
-        server = Server(process, json.loads(first), environ)
-        until(lambda: reachable(server))
-        yield server
+        yield Server(process, json.loads(first), environ)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # its workers too, or what they say would never end

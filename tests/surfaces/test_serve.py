@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 from tests.stubs.clients import call, talk
-from tests.stubs.serving import PATIENCE, Server, reachable, serving, until
+from tests.stubs.serving import PATIENCE, Server, reachable, serving, starting, until
 
 from carrel import Workspace
 
@@ -111,6 +111,16 @@ def test_several_workers_share_a_workspace_and_the_queue_is_swept_once(tmp_path:
 def test_a_server_that_a_person_interrupts_says_so(tmp_path: Path, desk: Path, workers: str) -> None:
     with running(tmp_path / "home", str(desk), "--workers", workers) as server:
         assert server.stop(signal.SIGINT)[0] == 130
+
+
+@pytest.mark.parametrize("later", [0.0, 0.1, 0.3])
+def test_a_server_that_is_told_to_stop_while_it_still_starts_stops(
+    tmp_path: Path, desk: Path, later: float
+) -> None:
+    with starting({**os.environ, "CARREL_HOME": str(tmp_path / "home")}, str(desk)) as server:
+        time.sleep(later)
+        code, err = server.stop()
+        assert (code in (0, -signal.SIGTERM), err) == (True, b"")  # as any program, before it has begun
 
 
 def test_a_file_edited_by_hand_is_indexed_without_anybody_searching_for_it(

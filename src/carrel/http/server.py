@@ -88,11 +88,10 @@ def listen(options: Options) -> socket.socket:
 
 
 def serve(options: Options, taken: socket.socket) -> None:
-    """Answer requests until told to stop; what was begun is finished first."""
-    # Uvicorn sends itself the signal again when it is done, which would end us before all is put away.
-    signal.signal(signal.SIGTERM, _keep_going)
+    """Answer requests until told to stop, if need be before the first; what was begun is finished first."""
+    signal.signal(signal.SIGTERM, _stop)
     _tend_heap()
-    with ExitStack() as stack:
+    with suppress(_Stopped), ExitStack() as stack:
         sweeper = stack.enter_context(Sweeper([place(each) for each in options.directories]))
         if options.workers > 1:
             sweeper.start()
@@ -189,8 +188,17 @@ class Impatient(H11Protocol):
         super().shutdown()
 
 
-def _keep_going(_number: int, _frame: object) -> None:
-    """Take note of nothing: the server has been told already."""
+class _Stopped(BaseException):
+    """Somebody told the server to stop: what it was about to do is left, and what is open is put away."""
+
+
+def _stop(_number: int, _frame: object) -> None:
+    """Stop now, and be told so once.
+
+    That is before uvicorn listens to signals, or when it is done and sends itself again what it has heard.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise _Stopped
 
 
 def _tend_heap() -> None:
