@@ -206,6 +206,8 @@ class Library(Struct, frozen=True, kw_only=True):
                 del resting[gone]
         for path, found in logs:
             if found is None:  # gone since its folder was read
+                resting.pop(path, None)
+                self.lengths.pop(path, None)
                 continue
             kept = resting.get(path)
             if kept is not None and kept[0] == found and stamps.get(path) == kept[1].stamp:
@@ -215,6 +217,7 @@ class Library(Struct, frozen=True, kw_only=True):
             if stamp and stamps.get(path) == stamp:
                 place = Place(path=path, tier="session", stamp=stamp)
                 resting[path] = (found, place)
+                self.lengths.pop(path, None)  # which is asked for when it is spoken in, and then is another
                 yield place
                 continue
             with suppress(CarrelError):  # what cannot be read is told of by health, what is another's is his

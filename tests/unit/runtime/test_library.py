@@ -303,6 +303,17 @@ def test_of_what_is_as_it_was_only_the_stamp_is_told(room, settled):
     assert set(again(room)) == {"a.md", "MEMORY.md", "big.txt", LOG}
 
 
+def test_nothing_is_kept_of_a_session_that_rests_or_is_gone(room, settled):
+    room.say("s1", user("Hello.")).say("s2", user("Hello."))
+    room.all_places()
+    assert set(room.lengths) == {LOG, other := LOG.replace("s1", "s2")}
+    (room.root / other).unlink()
+    room.all_places(only=[other])
+    assert set(room.lengths) == {LOG}
+    again(room)
+    assert not room.lengths
+
+
 def test_a_file_with_other_names_is_looked_at_each_time(room, settled):
     room.put({"plan.md": "text", "other.md": "text"})
     (room.root / "twin.md").hardlink_to(room.root / "plan.md")
