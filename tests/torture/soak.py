@@ -145,6 +145,8 @@ class Load:
         return status
 
     def _remove(self, server: Server, session: str) -> int:
+        for told in self._served_wrong(server, session):
+            self._meter.check(is_kept=False, told=told)
         del self.said[session]  # whether it is there is not known until there is an answer
         status = server.ask("DELETE", f"sessions/{session}")
         self.removed += [session] if status < 300 else []
@@ -170,14 +172,13 @@ class Load:
 
     def served_wrong(self, server: Server) -> list[str]:
         """Return what is served in another order than it was said in, whatever the clock showed then."""
-        wrong = list[str]()
-        for session, told in self.said.items():
-            known, text = set(told), server.read(f"sessions/{session}/entries?limit=200")
-            found = [each for each in _ID.findall(text) if each in known]
-            wrong += (
-                [f"{session}: served in another order"] if found != told[: len(found)] or not found else []
-            )
-        return wrong
+        return [wrong for session in self.said for wrong in self._served_wrong(server, session)]
+
+    def _served_wrong(self, server: Server, session: str) -> list[str]:
+        told, text = self.said[session], server.read(f"sessions/{session}/entries?limit=200")
+        found = [each for each in _ID.findall(text) if each in set(told)]
+        is_right = found and found == told[: len(found)]
+        return [] if is_right else [f"{session}: served in another order"]
 
     def wrong(self, desk: Desk) -> list[str]:
         """Return what is lost, doubled, torn or in another order, as the disk has it."""
