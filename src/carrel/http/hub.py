@@ -7,13 +7,13 @@ from pathlib import Path
 
 from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
-from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]
+from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType]
 
 from carrel.errors import CarrelError
-from carrel.files.paths import TEMPORARY, is_own
 from carrel.http.access import Access
 from carrel.http.answers import encoded
 from carrel.http.served import Served
+from carrel.http.watching import are_others, folders, theirs
 from carrel.http.wire import Wire
 from carrel.records.audit import Event
 
@@ -178,13 +178,22 @@ class Hub:
     async def _watch(self, name: str, topic: _Topic) -> None:
         root = self._served.workspace(name).root
         while root is not None:
+            seconds = _AGAIN
             with suppress(Exception):  # in a group: the folder is gone, or a name in it is not Unicode
-                async for changes in awatch(root, watch_filter=theirs(root), step=_STEP_MS):
-                    for change, path in sorted(changes, key=lambda each: each[1])[:_PAGE]:
-                        told = {"path": Path(path).relative_to(root).as_posix(), "change": change.name}
-                        topic.tell(frame(told, event="file.changed"))
+                await self._tell_changes(root, topic)
+                seconds = 0.0
             topic.tell(_MISSED)
-            await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(seconds)
+
+    async def _tell_changes(self, root: Path, topic: _Topic) -> None:
+        """Tell of changed files, until there are other folders to watch."""
+        known = await run_in_threadpool(folders, root)
+        async for changes in awatch(*known, recursive=False, watch_filter=theirs(root), step=_STEP_MS):
+            for change, path in sorted(changes, key=lambda each: each[1])[:_PAGE]:
+                told = {"path": Path(path).relative_to(root).as_posix(), "change": change.name}
+                topic.tell(frame(told, event="file.changed"))
+            if are_others(known, changes):
+                return
 
     def _newest(self, name: str) -> int:
         events = self._served.workspace(name).records.audit.events(limit=1)
@@ -205,17 +214,6 @@ class Hub:
 
     def _wake(self, name: str) -> None:
         self._topics[name].wake.set()
-
-
-def theirs(*roots: Path) -> Callable[[Change, str], bool]:
-    """Return what tells whether a file is somebody's, and not one that Carrel or git keeps for itself."""
-
-    def is_theirs(_: Change, path: str) -> bool:
-        place = Path(path)
-        inside = [place.relative_to(root).as_posix() for root in roots if place.is_relative_to(root)]
-        return not place.name.startswith(TEMPORARY) and not any(map(is_own, inside))
-
-    return is_theirs
 
 
 def framed(event: Event) -> bytes:

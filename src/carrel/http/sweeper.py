@@ -1,7 +1,7 @@
 """What is done beside answering: the queue and what is due, and the index kept up with the files."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
@@ -13,8 +13,8 @@ from carrel.app import Workspace
 from carrel.errors import CarrelError
 from carrel.files.disk import LockTimeout
 from carrel.http.errors import where
-from carrel.http.hub import theirs
 from carrel.http.served import At, Served
+from carrel.http.watching import are_others, folders, theirs
 from carrel.http.wire import Turns
 
 PERIOD = 5.0
@@ -103,17 +103,25 @@ class Sweeper:
         if any(each.code == LockTimeout.code for each in found):
             self._late.add(str(root))
 
-    def _changes(self) -> Iterable[set[tuple[Change, str]]]:
-        """Yield what changed, and every now and then nothing, soon after the watching has begun."""
-        return watch(
-            *self._roots,
+    def _changes(self) -> Iterator[set[tuple[Change, str]]]:
+        """Yield what changed, and every now and then nothing, soon after the watching has begun.
+
+        It ends where there are other folders to watch.
+        """
+        known = folders(*self._roots)
+        for changed in watch(
+            *known,
+            recursive=False,
             watch_filter=theirs(*self._roots),
             stop_event=self._stopping,
             step=_STEP_MS,
             rust_timeout=_NOTHING_MS,
             yield_on_timeout=True,
             raise_interrupt=False,
-        )
+        ):
+            yield changed
+            if are_others(known, changed):
+                return
 
     def _each(self, what: str, work: Callable[[Workspace], object]) -> None:
         """Do something for each workspace; what fails is told and tried again."""

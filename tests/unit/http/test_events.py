@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 from tests.unit.http.served import NOW, Place, serving
-from watchfiles import Change
 
 from carrel.http import hub as hubs
 from carrel.http.access import Access, Door
-from carrel.http.hub import Hub, theirs
+from carrel.http.hub import Hub
 from carrel.records.keys import mint
 from carrel.workspace.scope import Scope
 
@@ -140,9 +139,42 @@ def test_what_is_not_unicode_does_not_end_what_is_told(place: Place, monkeypatch
     heard(place, listen)
 
 
-def test_what_carrel_and_git_keep_is_told_from_where_a_workspace_is() -> None:
-    is_theirs = theirs(Path("/home/me/.carrel/agent"))
-    assert is_theirs(Change.added, "/home/me/.carrel/agent/notes.md")
-    assert not is_theirs(Change.added, "/home/me/.carrel/agent/.carrel/x")
-    assert not is_theirs(Change.added, "/home/me/.carrel/agent/sub/.git/HEAD")
-    assert not is_theirs(Change.added, "/home/me/.carrel/agent/.carrel-tmp-1")
+async def told_of(stream: Stream, place: Place, name: str) -> list[bytes]:
+    """Write a file until somebody is told of it, and return all that was told."""
+    frames: list[bytes] = []
+    while name.encode() not in b"".join(frames):
+        await asyncio.to_thread((place.root / name).write_text, os.urandom(4).hex())
+        await asyncio.sleep(0.1)
+        note(place, "turn")
+        frames += await until(stream, b"turn")
+    return frames
+
+
+def test_a_file_in_a_folder_that_is_made_meanwhile_is_told_of(place: Place) -> None:
+    async def listen(hub: Hub) -> list[bytes]:
+        stream = hub.listen("desk", OWNER)
+        await anext(stream)
+        await told_of(stream, place, "first.md")
+        (place.root / "new/deep").mkdir(parents=True)
+        frames = await told_of(stream, place, "new/deep/a.md")
+        await stream.aclose()
+        return frames
+
+    assert b'"new/deep/a.md"' in b"".join(heard(place, listen))
+
+
+def test_what_happens_behind_a_link_to_elsewhere_is_not_told(place: Place, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (place.root / "link").symlink_to(outside)
+
+    async def listen(hub: Hub) -> list[bytes]:
+        stream = hub.listen("desk", OWNER)
+        await anext(stream)
+        await told_of(stream, place, "first.md")
+        (outside / "canary.md").write_text("x")
+        frames = await told_of(stream, place, "second.md")
+        await stream.aclose()
+        return frames
+
+    assert b"canary" not in b"".join(heard(place, listen))

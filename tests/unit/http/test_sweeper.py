@@ -133,3 +133,18 @@ def test_what_breaks_beside_answering_is_logged_without_a_word_of_what_was_read(
         until(lambda: "sweep of desk" in caplog.text)
     assert "ValueError" in caplog.text
     assert WORD not in caplog.text
+
+
+def test_a_file_in_a_folder_that_is_made_meanwhile_is_taken_in(
+    desk: Path, indexed: Callable[[], int]
+) -> None:
+    with Sweeper([desk]) as sweeper:
+        sweeper.start()
+        until(lambda: indexed() > 0)
+        before = indexed()
+        for number, folder in enumerate(("one", "one/two", "three"), 1):
+            (desk / folder).mkdir()
+            time.sleep(1.5)  # until it is watched
+            (desk / folder / "new.md").write_text("It is in the cellar.\n")
+            until(lambda number=number: indexed() >= before + number)
+        assert indexed() == before + 3

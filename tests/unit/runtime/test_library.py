@@ -306,7 +306,8 @@ def test_of_what_is_as_it_was_only_the_stamp_is_told(room, settled):
 def test_nothing_is_kept_of_a_session_that_rests_or_is_gone(room, settled):
     room.say("s1", user("Hello.")).say("s2", user("Hello."))
     room.all_places()
-    assert set(room.lengths) == {LOG, other := LOG.replace("s1", "s2")}
+    other = LOG.replace("s1", "s2")
+    assert set(room.lengths) == {LOG, other}
     (room.root / other).unlink()
     room.all_places(only=[other])
     assert set(room.lengths) == {LOG}

@@ -1,0 +1,55 @@
+"""Which folders of a workspace are watched for changes: those that are somebody's, each by itself.
+
+Who watches a folder with all below it follows links out of the workspace, and looks into what Carrel and git
+keep there: each folder of the trash would cost memory for as long as the process lives.
+"""
+
+import os
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from watchfiles import Change
+
+from carrel.files.paths import TEMPORARY, is_own
+
+
+def folders(*roots: Path) -> set[str]:
+    """Return the folders of these workspaces that can be read, and the workspaces, be they there or not."""
+    waiting = [str(root) for root in roots]
+    found = set(waiting)
+    while waiting:
+        folder = waiting.pop()
+        with suppress(OSError), os.scandir(folder) as entries:
+            waiting += (entry.path for entry in entries if _is_watched(entry))
+            found.add(folder)
+    return found
+
+
+def are_others(known: Collection[str], changed: Iterable[tuple[Change, str]]) -> bool:
+    """Tell whether there are other folders than those that were known, after these changes."""
+    return any(
+        path in known if change is Change.deleted else change is Change.added and _is_folder(path)
+        for change, path in changed
+    )
+
+
+def theirs(*roots: Path) -> Callable[[Change, str], bool]:
+    """Return what tells whether a file is somebody's, and not one that Carrel or git keeps for itself."""
+
+    def is_theirs(_: Change, path: str) -> bool:
+        place = Path(path)
+        inside = [place.relative_to(root).as_posix() for root in roots if place.is_relative_to(root)]
+        return not place.name.startswith(TEMPORARY) and not any(map(is_own, inside))
+
+    return is_theirs
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114 - asked for each change
+
+
+def _is_watched(entry: "os.DirEntry[str]") -> bool:
+    """Tell whether this is a folder of somebody's, with a name that who watches can be given."""
+    is_unicode = entry.name == entry.name.encode("utf-8", "ignore").decode()
+    return is_unicode and not is_own(entry.name) and entry.is_dir(follow_symlinks=False)
