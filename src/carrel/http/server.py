@@ -89,9 +89,9 @@ def listen(options: Options) -> socket.socket:
 
 def serve(options: Options, taken: socket.socket) -> None:
     """Answer requests until told to stop, if need be before the first; what was begun is finished first."""
-    signal.signal(signal.SIGTERM, _stop)
-    _tend_heap()
     with suppress(_Stopped), ExitStack() as stack:
+        signal.signal(signal.SIGTERM, _stop)
+        _tend_heap()
         sweeper = stack.enter_context(Sweeper([place(each) for each in options.directories]))
         if options.workers > 1:
             sweeper.start()
