@@ -203,7 +203,7 @@ class Library(Struct, frozen=True, kw_only=True):
         logs = self.logs.stamps(self.files, places) if only is None else stamps_of(self.files, places, only)
         if only is None and len(resting) > len(logs):
             for gone in resting.keys() - {path for path, _ in logs}:
-                del resting[gone]
+                resting.pop(gone, None)
         for path, found in logs:
             if found is None:  # gone since its folder was read
                 resting.pop(path, None)
