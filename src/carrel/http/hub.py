@@ -13,7 +13,7 @@ from carrel.errors import CarrelError
 from carrel.http.access import Access
 from carrel.http.answers import encoded
 from carrel.http.served import Served
-from carrel.http.watching import are_others, folders, theirs
+from carrel.http.watching import Watched, theirs
 from carrel.http.wire import Wire
 from carrel.records.audit import Event
 
@@ -28,6 +28,7 @@ _BACKLOG = 1_000
 
 _PAGE = 200
 _STEP_MS = 100
+_NOTHING_MS = 300
 _AGAIN = 5.0
 """Seconds until a folder that could not be watched is tried again."""
 
@@ -176,23 +177,35 @@ class Hub:
         return {access.name for access in held if not self._still_opens(access)}
 
     async def _watch(self, name: str, topic: _Topic) -> None:
-        root = self._served.workspace(name).root
+        root, before = self._served.workspace(name).root, b""
         while root is not None:
-            seconds = _AGAIN
-            with suppress(Exception):  # in a group: the folder is gone, or a name in it is not Unicode
-                await self._tell_changes(root, topic)
-                seconds = 0.0
-            topic.tell(_MISSED)
+            seconds = 0.0
+            try:
+                await self._tell_changes(root, topic, before)
+            except Exception:  # noqa: BLE001 - in a group: the folder is gone, or a name in it is not Unicode
+                topic.tell(_MISSED)
+                seconds = _AGAIN
+            before = _MISSED
             await asyncio.sleep(seconds)
 
-    async def _tell_changes(self, root: Path, topic: _Topic) -> None:
-        """Tell of changed files, until there are other folders to watch."""
-        known = await run_in_threadpool(folders, root)
-        async for changes in awatch(*known, recursive=False, watch_filter=theirs(root), step=_STEP_MS):
+    async def _tell_changes(self, root: Path, topic: _Topic, before: bytes) -> None:
+        """Tell of changed files until there are other folders to watch, and first what was `before` that."""
+        watched = await run_in_threadpool(Watched, root)
+        async for changes in awatch(
+            *watched.folders,
+            recursive=False,
+            watch_filter=theirs(root),
+            step=_STEP_MS,
+            rust_timeout=_NOTHING_MS,
+            yield_on_timeout=True,
+        ):
+            if before:
+                topic.tell(before)
+                before = b""
             for change, path in sorted(changes, key=lambda each: each[1])[:_PAGE]:
                 told = {"path": Path(path).relative_to(root).as_posix(), "change": change.name}
                 topic.tell(frame(told, event="file.changed"))
-            if are_others(known, changes):
+            if await run_in_threadpool(watched.are_others, changes):
                 return
 
     def _newest(self, name: str) -> int:

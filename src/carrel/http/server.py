@@ -91,20 +91,27 @@ def serve(options: Options, taken: socket.socket) -> None:
     """Answer requests until told to stop, if need be before the first; what was begun is finished first."""
     with suppress(_Stopped), ExitStack() as stack:
         signal.signal(signal.SIGTERM, _stop)
-        _tend_heap()
-        sweeper = stack.enter_context(Sweeper([place(each) for each in options.directories]))
-        if options.workers > 1:
-            sweeper.start()
-            config = _config(partial(worker, options), options, factory=True, workers=options.workers)
-            several = Several(config, sockets=[taken])
-            several.run()
-            if several.is_interrupted:
-                raise KeyboardInterrupt
-            return
-        served = stack.enter_context(Served([place(each) for each in options.directories]))
-        interface = _interface(options, served)
-        sweeper.start()  # not before: two threads that load the same modules may each see half of them
-        uvicorn.Server(_config(interface, options)).run(sockets=[taken])
+        try:
+            _answer(options, taken, stack)
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # while all is put away
+
+
+def _answer(options: Options, taken: socket.socket, stack: ExitStack) -> None:
+    _tend_heap()
+    sweeper = stack.enter_context(Sweeper([place(each) for each in options.directories]))
+    if options.workers > 1:
+        sweeper.start()
+        config = _config(partial(worker, options), options, factory=True, workers=options.workers)
+        several = Several(config, sockets=[taken])
+        several.run()
+        if several.is_interrupted:
+            raise KeyboardInterrupt
+        return
+    served = stack.enter_context(Served([place(each) for each in options.directories]))
+    interface = _interface(options, served)
+    sweeper.start()  # not before: two threads that load the same modules may each see half of them
+    uvicorn.Server(_config(interface, options)).run(sockets=[taken])
 
 
 def worker(options: Options) -> Interface:

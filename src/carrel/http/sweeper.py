@@ -14,7 +14,7 @@ from carrel.errors import CarrelError
 from carrel.files.disk import LockTimeout
 from carrel.http.errors import where
 from carrel.http.served import At, Served
-from carrel.http.watching import are_others, folders, theirs
+from carrel.http.watching import Watched, theirs
 from carrel.http.wire import Turns
 
 PERIOD = 5.0
@@ -108,9 +108,9 @@ class Sweeper:
 
         It ends where there are other folders to watch.
         """
-        known = folders(*self._roots)
+        watched = Watched(*self._roots)
         for changed in watch(
-            *known,
+            *watched.folders,
             recursive=False,
             watch_filter=theirs(*self._roots),
             stop_event=self._stopping,
@@ -120,7 +120,7 @@ class Sweeper:
             raise_interrupt=False,
         ):
             yield changed
-            if are_others(known, changed):
+            if watched.are_others(changed):
                 return
 
     def _each(self, what: str, work: Callable[[Workspace], object]) -> None:

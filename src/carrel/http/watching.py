@@ -5,7 +5,7 @@ keep there: each folder of the trash would cost memory for as long as the proces
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,24 +14,29 @@ from watchfiles import Change
 from carrel.files.paths import TEMPORARY, is_own
 
 
-def folders(*roots: Path) -> set[str]:
-    """Return the folders of these workspaces that can be read, and the workspaces, be they there or not."""
-    waiting = [str(root) for root in roots]
-    found = set(waiting)
-    while waiting:
-        folder = waiting.pop()
-        with suppress(OSError), os.scandir(folder) as entries:
-            waiting += (entry.path for entry in entries if _is_watched(entry))
-            found.add(folder)
-    return found
+class Watched:
+    """The folders of some workspaces, and the workspaces themselves, be they there or not."""
 
+    def __init__(self, *roots: Path) -> None:
+        self._roots = roots
+        self._has_begun = False
+        self.folders = _found(roots)
 
-def are_others(known: Collection[str], changed: Iterable[tuple[Change, str]]) -> bool:
-    """Tell whether there are other folders than those that were known, after these changes."""
-    return any(
-        path in known if change is Change.deleted else change is Change.added and _is_folder(path)
-        for change, path in changed
-    )
+    def are_others(self, changed: Iterable[tuple[Change, str]]) -> bool:
+        """Tell, after each report of who watches the folders, whether there are others by now.
+
+        With the first one they are looked for: of those that came before it, nobody was told.
+        """
+        has_begun, self._has_begun = self._has_begun, True
+        return any(self._is_other(*each) for each in changed) or not (
+            has_begun or self.folders == _found(self._roots)
+        )
+
+    def _is_other(self, change: Change, path: str) -> bool:
+        """Tell whether a folder is gone, is another one of its name, or may have become readable."""
+        if change is Change.deleted:
+            return path in self.folders
+        return (change is Change.added or path not in self.folders) and _is_folder(path)
 
 
 def theirs(*roots: Path) -> Callable[[Change, str], bool]:
@@ -43,6 +48,17 @@ def theirs(*roots: Path) -> Callable[[Change, str], bool]:
         return not place.name.startswith(TEMPORARY) and not any(map(is_own, inside))
 
     return is_theirs
+
+
+def _found(roots: Iterable[Path]) -> set[str]:
+    waiting = [str(root) for root in roots]
+    found = set(waiting)
+    while waiting:
+        folder = waiting.pop()
+        with suppress(OSError), os.scandir(folder) as entries:
+            waiting += (entry.path for entry in entries if _is_watched(entry))
+            found.add(folder)
+    return found
 
 
 def _is_folder(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -178,3 +179,26 @@ def test_what_happens_behind_a_link_to_elsewhere_is_not_told(place: Place, tmp_p
         return frames
 
     assert b"canary" not in b"".join(heard(place, listen))
+
+
+def test_what_is_told_as_missed_is_all_that_is_missed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = hubs.Watched
+
+    def look(root: Path) -> hubs.Watched:
+        time.sleep(0.5)  # there are many folders
+        return slow(root)
+
+    monkeypatch.setattr(hubs, "Watched", look)
+
+    async def listen(hub: Hub) -> list[bytes]:
+        stream = hub.listen("desk", OWNER)
+        await anext(stream)
+        await told_of(stream, place, "first.md")
+        (place.root / "new").mkdir()
+        await until(stream, b"missed")
+        await asyncio.to_thread((place.root / "after.md").write_text, "x")
+        frames = await until(stream, b"after.md")
+        await stream.aclose()
+        return frames
+
+    assert b"after.md" in heard(place, listen)[-1]

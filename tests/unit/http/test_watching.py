@@ -6,7 +6,11 @@ from pathlib import Path
 from watchfiles import Change
 
 from carrel.app import Workspace
-from carrel.http.watching import are_others, folders, theirs
+from carrel.http.watching import Watched, theirs
+
+
+def folders(root: Path) -> set[str]:
+    return Watched(root).folders
 
 
 def test_folders_are_watched_but_not_those_behind_links_or_what_is_kept_beside_them(tmp_path: Path) -> None:
@@ -50,22 +54,33 @@ def test_a_workspace_that_is_gone_is_still_asked_for(tmp_path: Path) -> None:
 
 
 def test_folders_that_come_and_go_are_told_from_files_and_links(tmp_path: Path) -> None:
-    for name in ("new", "kept"):
+    for name in ("gone", "kept"):
         (tmp_path / name).mkdir()
+    watched = Watched(tmp_path)
+    assert not watched.are_others(())
+    (tmp_path / "gone").rmdir()
+    (tmp_path / "new").mkdir()
     (tmp_path / "file.md").write_text("x")
     (tmp_path / "link").symlink_to("new")
-    known = {str(tmp_path), str(tmp_path / "kept"), str(tmp_path / "gone")}
 
     def told(change: Change, name: str) -> bool:
-        return are_others(known, {(change, str(tmp_path / name))})
+        return watched.are_others({(change, str(tmp_path / name))})
 
     assert told(Change.added, "new")
     assert told(Change.added, "kept")  # it is another one of that name
     assert told(Change.deleted, "gone")
+    assert told(Change.modified, "new")  # which could not be read before
     assert not told(Change.modified, "kept")
     assert not told(Change.deleted, "away.md")
     assert not told(Change.added, "file.md")
     assert not told(Change.added, "link")
+
+
+def test_a_folder_that_is_made_before_the_watching_has_begun_is_watched_too(tmp_path: Path) -> None:
+    watched = Watched(tmp_path)
+    (tmp_path / "late").mkdir()
+    assert watched.are_others(())
+    assert str(tmp_path / "late") in folders(tmp_path)
 
 
 def test_what_carrel_and_git_keep_is_told_from_where_a_workspace_is() -> None:
