@@ -13,7 +13,7 @@ from carrel.errors import CarrelError
 from carrel.http.access import Access
 from carrel.http.answers import encoded
 from carrel.http.served import Served
-from carrel.http.watching import Watched, theirs
+from carrel.http.watching import Watched
 from carrel.http.wire import Wire
 from carrel.records.audit import Event
 
@@ -194,7 +194,7 @@ class Hub:
         async for changes in awatch(
             *watched.folders,
             recursive=False,
-            watch_filter=theirs(root),
+            watch_filter=watched.is_theirs,
             step=_STEP_MS,
             rust_timeout=_NOTHING_MS,
             yield_on_timeout=True,

@@ -4,10 +4,10 @@ import ctypes
 import signal
 import socket
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, cast
 
 import uvicorn
@@ -89,29 +89,24 @@ def listen(options: Options) -> socket.socket:
 
 def serve(options: Options, taken: socket.socket) -> None:
     """Answer requests until told to stop, if need be before the first; what was begun is finished first."""
-    with suppress(_Stopped), ExitStack() as stack:
-        signal.signal(signal.SIGTERM, _stop)
-        try:
-            _answer(options, taken, stack)
-        finally:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # while all is put away
-
-
-def _answer(options: Options, taken: socket.socket, stack: ExitStack) -> None:
+    told = Event()  # by a signal that uvicorn did not hear yet, or sends itself again when it is done
+    signal.signal(signal.SIGTERM, lambda _number, _frame: told.set())
     _tend_heap()
-    sweeper = stack.enter_context(Sweeper([place(each) for each in options.directories]))
-    if options.workers > 1:
-        sweeper.start()
-        config = _config(partial(worker, options), options, factory=True, workers=options.workers)
-        several = Several(config, sockets=[taken])
-        several.run()
-        if several.is_interrupted:
-            raise KeyboardInterrupt
-        return
-    served = stack.enter_context(Served([place(each) for each in options.directories]))
-    interface = _interface(options, served)
-    sweeper.start()  # not before: two threads that load the same modules may each see half of them
-    uvicorn.Server(_config(interface, options)).run(sockets=[taken])
+    with ExitStack() as stack:
+        sweeper = stack.enter_context(Sweeper([place(each) for each in options.directories]))
+        if options.workers > 1:
+            sweeper.start()
+            config = _config(partial(worker, options), options, factory=True, workers=options.workers)
+            several = Several(config, sockets=[taken])
+            if not told.is_set():
+                several.run()
+            if several.is_interrupted:
+                raise KeyboardInterrupt
+            return
+        served = stack.enter_context(Served([place(each) for each in options.directories]))
+        interface = _interface(options, served)
+        sweeper.start()  # not before: two threads that load the same modules may each see half of them
+        One(_config(interface, options), told).run(sockets=[taken])
 
 
 def worker(options: Options) -> Interface:
@@ -145,6 +140,21 @@ def _config(app: Interface | Callable[[], Interface], options: Options, **more: 
         h11_max_incomplete_event_size=_HEADER_BYTES,
         **more,
     )
+
+
+class One(uvicorn.Server):
+    """The only worker; stops at once where it was `told` to before it listened to signals."""
+
+    def __init__(self, config: uvicorn.Config, told: Event) -> None:
+        super().__init__(config)
+        self._told = told
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Listen to signals."""
+        with super().capture_signals():
+            self.should_exit |= self._told.is_set()
+            yield
 
 
 class Several(Multiprocess):
@@ -193,19 +203,6 @@ class Impatient(H11Protocol):
             app = app.app
         app.stop()
         super().shutdown()
-
-
-class _Stopped(BaseException):
-    """Somebody told the server to stop: what it was about to do is left, and what is open is put away."""
-
-
-def _stop(_number: int, _frame: object) -> None:
-    """Stop now, and be told so once.
-
-    That is before uvicorn listens to signals, or when it is done and sends itself again what it has heard.
-    """
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise _Stopped
 
 
 def _tend_heap() -> None:

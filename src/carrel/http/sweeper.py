@@ -14,7 +14,7 @@ from carrel.errors import CarrelError
 from carrel.files.disk import LockTimeout
 from carrel.http.errors import where
 from carrel.http.served import At, Served
-from carrel.http.watching import Watched, theirs
+from carrel.http.watching import Watched
 from carrel.http.wire import Turns
 
 PERIOD = 5.0
@@ -112,7 +112,7 @@ class Sweeper:
         for changed in watch(
             *watched.folders,
             recursive=False,
-            watch_filter=theirs(*self._roots),
+            watch_filter=watched.is_theirs,
             stop_event=self._stopping,
             step=_STEP_MS,
             rust_timeout=_NOTHING_MS,

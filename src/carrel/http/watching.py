@@ -5,7 +5,7 @@ keep there: each folder of the trash would cost memory for as long as the proces
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,26 +28,21 @@ class Watched:
         With the first one they are looked for: of those that came before it, nobody was told.
         """
         has_begun, self._has_begun = self._has_begun, True
-        return any(self._is_other(*each) for each in changed) or not (
-            has_begun or self.folders == _found(self._roots)
-        )
+        if not has_begun and self.folders != _found(self._roots):
+            return True
+        return any(self._is_other(*each) for each in changed)
+
+    def is_theirs(self, _: Change, path: str) -> bool:
+        """Tell whether a file is somebody's, and not one that Carrel or git keeps for itself."""
+        place = Path(path)
+        inside = [place.relative_to(root).as_posix() for root in self._roots if place.is_relative_to(root)]
+        return not place.name.startswith(TEMPORARY) and not any(map(is_own, inside))
 
     def _is_other(self, change: Change, path: str) -> bool:
         """Tell whether a folder is gone, is another one of its name, or may have become readable."""
         if change is Change.deleted:
             return path in self.folders
         return (change is Change.added or path not in self.folders) and _is_folder(path)
-
-
-def theirs(*roots: Path) -> Callable[[Change, str], bool]:
-    """Return what tells whether a file is somebody's, and not one that Carrel or git keeps for itself."""
-
-    def is_theirs(_: Change, path: str) -> bool:
-        place = Path(path)
-        inside = [place.relative_to(root).as_posix() for root in roots if place.is_relative_to(root)]
-        return not place.name.startswith(TEMPORARY) and not any(map(is_own, inside))
-
-    return is_theirs
 
 
 def _found(roots: Iterable[Path]) -> set[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from watchfiles import Change
 
 from carrel.app import Workspace
-from carrel.http.watching import Watched, theirs
+from carrel.http.watching import Watched
 
 
 def folders(root: Path) -> set[str]:
@@ -84,7 +84,7 @@ def test_a_folder_that_is_made_before_the_watching_has_begun_is_watched_too(tmp_
 
 
 def test_what_carrel_and_git_keep_is_told_from_where_a_workspace_is() -> None:
-    is_theirs = theirs(Path("/home/me/.carrel/agent"))
+    is_theirs = Watched(Path("/home/me/.carrel/agent")).is_theirs
     assert is_theirs(Change.added, "/home/me/.carrel/agent/notes.md")
     assert not is_theirs(Change.added, "/home/me/.carrel/agent/.carrel/x")
     assert not is_theirs(Change.added, "/home/me/.carrel/agent/sub/.git/HEAD")
