@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -23,6 +24,10 @@ settings.register_profile(
 )  # nor is a commit to blame for luck
 settings.load_profile("house")
 PATIENCE = 240.0
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as in the background of a shell, where no Ctrl-C would reach a child
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.disable()  # until all tests are collected: a third of the time that takes went into searches that found nothing
 
 

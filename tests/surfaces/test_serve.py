@@ -113,6 +113,27 @@ def test_a_server_that_a_person_interrupts_says_so(tmp_path: Path, desk: Path, w
         assert server.stop(signal.SIGINT)[0] == 130
 
 
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+def test_a_person_who_has_no_patience_with_a_server_is_shown_no_traceback(
+    tmp_path: Path, desk: Path, first: signal.Signals
+) -> None:
+    """The second time, a server waits for nobody: not for clients of MCP, nor for what is being answered."""
+    with running(tmp_path / "home", str(desk)) as server:
+        assert server.ask("POST", "/mcp", {})[0] < 500  # what speaks MCP is there from now on
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as slow:
+            head = f"Host: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n"
+            slow.sendall(
+                f"PUT /api/v1/w/default/files/a.md HTTP/1.1\r\n{head}Content-Length: 9\r\n\r\n".encode()
+            )
+            until(lambda: server.ask("GET", "/healthz")[0] == 200)
+            server.process.send_signal(first)
+            time.sleep(0.1)
+            code, err = server.stop(signal.SIGINT)
+        assert code == 130
+        assert b"Traceback" not in err
+        assert b"CancelledError" not in err
+
+
 @pytest.mark.parametrize("later", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_a_server_that_is_told_to_stop_while_it_still_starts_stops(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.torture import defects, lanes, page
-from tests.torture.defects import NOT_KEPT, SEEN
+from tests.torture.defects import BROKE_OFF, NOT_KEPT, SEEN, TOO_FEW
 from tests.torture.desk import share_what_is_loaded
 from tests.torture.rows import Meter, Row, Watch, held
 from tests.torture.table import ROWS
@@ -26,9 +26,9 @@ def main() -> int:
     if chosen.defects:
         return _try_defects(rows, chosen.write)
     if len(rows) == 1 or chosen.quick:
-        return max(_try_row(row, chosen) for row in rows)
+        return worst([_try_row(row, chosen) for row in rows])
     words = ["--seed", str(chosen.seed), *(["--write", str(chosen.write)] if chosen.write else [])]
-    return max(lanes.try_all(rows, chosen.minutes * 60, lanes.in_process(words, _say)))
+    return worst(lanes.try_all(rows, chosen.minutes * 60, lanes.in_process(words, _say)))
 
 
 def _chosen() -> argparse.Namespace:
@@ -56,14 +56,23 @@ def _try_row(row: Row, chosen: argparse.Namespace) -> int:
     if chosen.quick:
         wanted, seconds = row.quick, _QUICK_SECONDS
     if chosen.part:
-        wanted, seed = row.quick // row.parts, chosen.part
+        wanted, seed = -(-row.quick // row.parts), chosen.part
     began = time.monotonic()
     meter = held(row, wanted, seconds, seed=seed, watch=_shown(row, wanted))
     _tell(row, meter, wanted)
-    if chosen.write and (meter.trials or meter.broken):  # else what an earlier run found is worth more
+    if chosen.write and (
+        meter.trials or meter.broken or meter.fault
+    ):  # else what an earlier run found is worth more
         page.put_row(chosen.write, row, meter, seconds=time.monotonic() - began, seed=seed)
-    is_kept = not meter.broken and (meter.trials >= wanted or not chosen.quick)
-    return 0 if is_kept else NOT_KEPT
+    if meter.fault or meter.broken:
+        return BROKE_OFF if meter.fault else NOT_KEPT
+    return TOO_FEW if chosen.quick and meter.trials < wanted else 0
+
+
+def worst(codes: Sequence[int]) -> int:
+    """Return how all of it ended: a row that a signal ended, below zero, is no better than one that was not kept."""
+    failed = [code for code in codes if code]
+    return NOT_KEPT if NOT_KEPT in failed else max(map(abs, failed), default=0)
 
 
 def _try_defects(rows: Sequence[Row], write: Path | None) -> int:

@@ -11,7 +11,11 @@ from tempfile import TemporaryDirectory
 from tests.torture.rows import Defect, Row
 
 ROOT = Path(__file__).parents[2]
-SEEN, NOT_KEPT = "yes", 4
+SEEN = "yes"
+NOT_KEPT, TOO_FEW, BROKE_OFF = 4, 5, 1
+"""How a process ends that tried a row: it told of something, was tried too seldom in its time, or fell over itself."""
+
+_OUTCOMES = {NOT_KEPT: SEEN, TOO_FEW: "**no**, it took too long", 0: "**no**"}
 _LONGEST = 900
 
 
@@ -46,6 +50,6 @@ def tried(row: Row, defect: Defect) -> str:
             )
         except subprocess.TimeoutExpired:
             return "no, it hung"
-    if done.returncode == NOT_KEPT:
-        return SEEN
-    return "**no**" if done.returncode == 0 else f"it broke off: {done.stderr.strip().splitlines()[-1:]}"
+    if done.returncode in _OUTCOMES:
+        return _OUTCOMES[done.returncode]
+    return f"**no**, it broke off: {done.stderr.strip().splitlines()[-1:]}"

@@ -35,6 +35,8 @@ def put_defect(page: Path, row: Row, defect: Defect, outcome: str) -> None:
 
 
 def verdict(meter: Meter) -> str:
+    if meter.fault:
+        return f"BROKE OFF ({meter.fault}), NOT KEPT {len(meter.broken):,} times before"
     if meter.broken:
         return f"NOT KEPT {len(meter.broken):,} times"
     return "kept" if meter.trials else "not tried"

@@ -2,6 +2,7 @@
 
 import os
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,9 @@ class Meter:
         self.broken: list[str] = []
         self.figures: dict[str, str] = {}
         self.left_out: list[str] = []
+        self.fault = ""
+        """Why the row itself broke off, if it did: what it would have told after that nobody knows."""
+
         self._end = time.monotonic() + seconds
         self._watch = watch
 
@@ -92,5 +96,9 @@ def held(row: Row, wanted: int, seconds: float, *, seed: int = 1, watch: Watch |
     memory = _MEMORY if row.in_memory and os.access(_MEMORY, os.W_OK) else None
     with TemporaryDirectory(prefix=f"torture-{row.number}-", dir=memory) as folder:
         meter = Meter(wanted, seconds, Path(folder), seed, watch)
-        row.run(meter)
+        try:
+            row.run(meter)
+        except Exception as error:  # noqa: BLE001 - what it had found by then is told all the same
+            traceback.print_exc()
+            meter.fault = f"{type(error).__name__}: {error}"
     return meter

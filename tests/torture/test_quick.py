@@ -1,11 +1,13 @@
 """The quick tier: each promise of the table, tried some times; `make torture` tries them for as long as one likes."""
 
+import signal
 import subprocess
 import sys
 
 import pytest
+from tests.torture import __main__ as runner
 from tests.torture import defects, lanes, page
-from tests.torture.rows import Meter, Row
+from tests.torture.rows import Meter, Row, held
 from tests.torture.table import ROWS
 
 
@@ -55,6 +57,31 @@ def test_what_one_run_found_stays_on_the_page_until_another_tries_the_same(tmp_p
     told = [(line[0], "seed 2" in line[5]) for line in lines if len(line) == len(lines[0])]
     assert told == [("| #", False), ("| ---", False), ("| 1", False), ("| 2", True)]
     assert [line[3] for line in lines[4:]] == ["seen", "---", "yes", "yes"]
+
+
+def test_a_row_that_falls_over_is_told_with_what_it_had_found(capsys):
+    def fall(meter: Meter) -> None:
+        meter.tried(3)
+        meter.check(is_kept=False, told="a line is torn")
+        raise ValueError("no such line")
+
+    meter = held(ROWS[0]._replace(run=fall), 10, 60)
+    assert (meter.trials, meter.broken) == (3, ["a line is torn"])
+    assert page.verdict(meter) == "BROKE OFF (ValueError: no such line), NOT KEPT 1 times before"
+    assert "ValueError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("codes", "worst"),
+    [
+        ((0, 0), 0),
+        ((0, defects.NOT_KEPT, defects.TOO_FEW), defects.NOT_KEPT),
+        ((0, defects.BROKE_OFF), defects.BROKE_OFF),
+        ((0, -signal.SIGKILL), signal.SIGKILL),
+    ],
+)
+def test_rows_of_which_one_failed_have_failed_however_it_ended(codes: tuple[int, ...], worst: int) -> None:
+    assert runner.worst(codes) == worst
 
 
 def test_rows_beside_each_other_share_the_time_and_one_that_is_paced_has_all_of_it():

@@ -1,6 +1,7 @@
 """The interface, put together: guard, gate, endpoints, and what becomes of errors."""
 
 import logging
+from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -89,8 +90,11 @@ class Interface:
         self.stop = hub.stop
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; what broke was told to who asked and to the log already."""
-        with suppress(Exception):
+        """Answer a request; what broke was told to who asked and to the log already.
+
+        What is cancelled ends: a server that is told twice to stop, or has waited long enough, does that.
+        """
+        with suppress(Exception, CancelledError):
             await self._app(scope, receive, send)
 
 
@@ -98,8 +102,9 @@ class Interface:
 async def _lifespan(app: FastAPI) -> AsyncGenerator[None]:
     app.state.hub.start()
     try:
-        async with app.state.mcp.lifespan():
-            yield
+        with suppress(CancelledError):  # or whoever has no patience is shown where all that was
+            async with app.state.mcp.lifespan():
+                yield
     finally:
         app.state.hub.stop()
 
