@@ -3,15 +3,18 @@
 import ctypes
 import hashlib
 import os
+import re
 import struct
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 CANARY = "canary-7c1e5b0d94"
-"""In every file outside; no answer may have it."""
+"""In every file outside, and in the name of one in every folder; no answer may have it."""
 
-OTHERS = ("root:x:0:0:", "\0PATH=")
-"""What the links to files of the system would show."""
+_USERS = "root:x:0:0:"
+_PLAIN = re.compile(r"\w+=[\w./:=+-]{8,}")
+"""What stands in an environment in the same letters however it is told: as it is, as JSON, as Python shows it."""
 
 _ACCESS, _MODIFY, _ATTRIB, _OPEN = 0x1, 0x2, 0x4, 0x20
 _MOVED, _CREATE, _DELETE = 0xC0, 0x100, 0x200
@@ -30,9 +33,23 @@ def lay_out(folder: Path) -> None:
     """Put files around the place of a workspace, `desk`: beside it, and with its name as the beginning of theirs."""
     for name in ("outside", "outside/deep", "desk-evil"):
         (folder / name).mkdir(parents=True)
-        for file in ("secret.md", "MEMORY.md", "s1.log.jsonl"):
+        for file in ("secret.md", "MEMORY.md", "SKILL.md", "s1.log.jsonl"):
             (folder / name / file).write_text(f"# Secret\n\n{CANARY}\n")
+        (folder / name / f"{CANARY}.md").touch()
+    (folder / f"{CANARY}.md").touch()
     (folder / "outside/shared.md").write_text("A file with a second name inside.\n")
+
+
+def is_told(said: str) -> bool:
+    """Tell whether an answer has anything of what lies outside, or of the files of the system that links lead to."""
+    return CANARY in said or _USERS in said or any(entry in said for entry in _environment())
+
+
+@cache
+def _environment() -> tuple[str, ...]:
+    """Return what `/proc/self/environ` would tell, entry by entry: of what parts them there is more than one spelling."""
+    found = Path("/proc/self/environ").read_text("utf-8", "replace").split("\0")
+    return tuple(entry for entry in found if _PLAIN.fullmatch(entry))
 
 
 def digest(folder: Path) -> str:

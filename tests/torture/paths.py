@@ -6,23 +6,21 @@ Nothing outside is opened, read or changed, as the kernel tells; nothing is wait
 import os
 import random
 import shutil
-import signal
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
 from tests.torture import canaries
-from tests.torture.canaries import CANARY, OTHERS, Lookout
+from tests.torture.canaries import Lookout
 from tests.torture.desk import FILES, Child, Desk, Say
 from tests.torture.paths_named import MET, furnish, some_path
-from tests.torture.paths_surfaces import Way, ways_into
+from tests.torture.paths_surfaces import SaidNo, Way, harmless, ways_into
 from tests.torture.races import swap
 from tests.torture.rows import Defect, Meter, Row
+from tests.torture.waiting import HANG_SECONDS, Hung, at_most, stopwatch
 
 from carrel.errors import CarrelError
 
-HANG_SECONDS = 1.0
 _ALARM = 20
 _ROUND = 500
 _PLAIN = ("library read", "library list", "library write", "library append")
@@ -32,19 +30,32 @@ _QUICK = 900
 CONFIG = "layout: carrel\nagents:\n  - {id: kate, allowed_tools: ['*', memory]}\nsearch: {embedder: none}\n"
 
 
-class _Hung(BaseException):
-    """It waits for something that never comes; no `except` on the way stops this."""
-
-
 def lead_astray(meter: Meter) -> None:
-    """Try paths by all ways, then races; of the quick tier 400 and 500, of a long one five and one of six."""
+    """Try paths by all ways, then races; of the quick tier 400 and 500, of a long one five and one of six.
+
+    Where time is short, paths leave a sixth of it to the races.
+    """
     races = meter.wanted * 5 // 9 if meter.wanted <= _QUICK else meter.wanted // 6
-    while meter.goes_on and meter.trials < meter.wanted - races:
+    told, kept = list[str](), meter.seconds_left / 6
+    while meter.goes_on and meter.trials < meter.wanted - races and meter.seconds_left > kept:
         count = min(_ROUND, meter.wanted - races - meter.trials)
-        _round(meter, lambda desk, say, count=count: _try_paths(desk, _chance(meter), count, say))
-    while meter.goes_on:
-        count = min(_ROUND, meter.wanted - meter.trials)
-        _round(meter, lambda desk, say, count=count: swap(desk, _chance(meter), count, say))
+        told += _round(
+            meter, lambda desk, say, n=count: _try_paths(desk, _chance(meter), n, not meter.trials, say)
+        )
+    paths = meter.trials
+    while meter.goes_on and meter.trials < paths + races:
+        count = min(_ROUND, paths + races - meter.trials)
+        told += _round(meter, lambda desk, say, count=count: swap(desk, _chance(meter), count, say))
+    meter.figures |= {
+        "paths": f"{paths:,} by {len(_words(told, 'way'))} ways",
+        "races": f"{meter.trials - paths:,} of {len(_words(told, 'deed'))} kinds",
+        "the longest took": f"{max(map(float, _words(told, 'longest')), default=0):.2f} s by the clock, without waits for a processor",
+    }
+
+
+def _words(told: Sequence[str], kind: str) -> set[str]:
+    """Return what children said of a kind: ways and deeds that did on a harmless path what they are for, or seconds."""
+    return {line.removeprefix(f"{kind} ") for line in told if line.startswith(f"{kind} ")}
 
 
 def _chance(meter: Meter) -> random.Random:
@@ -52,8 +63,11 @@ def _chance(meter: Meter) -> random.Random:
     return random.Random(f"{meter.seed}/{meter.trials}")
 
 
-def _round(meter: Meter, work: Callable[[Desk, Say], None]) -> None:
-    """Lay out a new desk with canaries around it, and let a child work there that says what it tried, and what is bad."""
+def _round(meter: Meter, work: Callable[[Desk, Say], None]) -> list[str]:
+    """Lay out a new desk with canaries around it, let a child work there, and return what else it says.
+
+    It says what it tried, and what is bad.
+    """
     folder = meter.folder / "one"
     canaries.lay_out(folder)
     desk = Desk(folder, {**FILES, "carrel.yaml": CONFIG})
@@ -70,20 +84,38 @@ def _round(meter: Meter, work: Callable[[Desk, Say], None]) -> None:
     meter.check(meter.trials > first, f"{meter.seed}/{first}: nothing was tried")
     os.chdir(meter.folder)
     shutil.rmtree(folder)
+    return [line for line in said if line != "tried"]
 
 
-def _try_paths(desk: Desk, chance: random.Random, count: int, say: Say) -> None:
+def _try_paths(desk: Desk, chance: random.Random, count: int, is_first: bool, say: Say) -> None:
     os.environ.update(desk.environ)
-    signal.signal(signal.SIGALRM, _give_up)
+    longest = 0.0
     with ways_into(desk) as ways:
+        if is_first:
+            _see_that_each_works(desk.root, ways, say)
         lookout = Lookout(desk.root.parent)
         for path, name in islice(_tries(desk.root.parent, sorted(ways), chance), count):
             furnish(desk.root)
-            for fault in _faults(ways[name], path, lookout):
+            found, took = _faults(ways[name], path)
+            for fault in (*found, *lookout.seen()):
                 say(f"bad {name} {path[:200]!r}: {fault}")
+            longest = max(longest, took)
             say("tried")
         lookout.close()
+    say(f"longest {longest:.2f}")
     say("done")
+
+
+def _see_that_each_works(root: Path, ways: Mapping[str, Way], say: Say) -> None:
+    """Go each way with a path that nobody minds: one that refuses everything would try nothing."""
+    for name, way in ways.items():
+        furnish(root)
+        try:
+            way(harmless(name))
+        except (CarrelError, SaidNo) as error:
+            say(f"bad {name} {harmless(name)!r}: a harmless path is refused: {str(error)[:300]!r}")
+        else:
+            say(f"way {name}")
 
 
 def _tries(folder: Path, ways: Sequence[str], chance: random.Random) -> Iterator[tuple[str, str]]:
@@ -95,28 +127,25 @@ def _tries(folder: Path, ways: Sequence[str], chance: random.Random) -> Iterator
         yield some_path(folder, chance), chance.choice(ways)
 
 
-def _faults(way: Way, path: str, lookout: Lookout) -> list[str]:
-    began, said, found = time.process_time(), "", list[str]()
-    signal.alarm(_ALARM)
+def _faults(way: Way, path: str) -> tuple[list[str], float]:
+    """Go a way with a path, and return what is wrong with the answer and how long it took."""
+    said, found, taken = "", list[str](), stopwatch()
     try:
-        said = way(path)
+        with at_most(_ALARM):
+            said = way(path)
     except CarrelError as error:
         said = f"{error.message} {error.hint}"
-    except _Hung:
+    except SaidNo as error:
+        said = str(error)
+    except Hung:
         found.append("it hung")
     except Exception as error:  # noqa: BLE001 - this is what is looked for
         found.append(f"{type(error).__name__} {str(error)[:300]!r}")
-    finally:
-        signal.alarm(0)
-    if (took := time.process_time() - began) > HANG_SECONDS:
-        found.append(f"it took {took:.1f} s of the processor")
-    if any(mark in said for mark in (CANARY, *OTHERS)):
+    if (took := taken()) > HANG_SECONDS:
+        found.append(f"it took {took:.1f} s")
+    if canaries.is_told(said):
         found.append("what lies outside was told")
-    return [*found, *lookout.seen()]
-
-
-def _give_up(*_: object) -> None:
-    raise _Hung
+    return found, took
 
 
 PATHS = Row(
@@ -125,6 +154,7 @@ PATHS = Row(
     quick=_QUICK,
     long=60_000,
     share=8,
+    in_memory=True,
     run=lead_astray,
     passes="0 bytes outside, 0 hangs",
     defects=(

@@ -76,7 +76,8 @@ LINKS = {  # where a defect is put in, they are written through: none leads to w
     "knowledge/deep-out.md": "../../outside/deep/secret.md",
     "knowledge/up": "../..",
     "memory/2026-04-24.md": "../../outside/secret.md",
-    "skills": "../outside",
+    "skills/linked": "../../outside",
+    "skills/good/out.md": "../../../outside/secret.md",
     "link-git": ".git/config",
     "link-own": ".carrel/state/records.db",
     "link-\udcff.md": "../outside/secret.md",
@@ -100,8 +101,12 @@ MET: Sequence[str] = (
 def furnish(root: Path) -> None:
     """Put links and special files into a workspace; what stands there already stays."""
     makers: dict[str, Callable[[Path], object]] = {
-        "knowledge/k.md": lambda path: path.write_text("# K\n\n## Notes\n\nKnown.\n"),
+        "knowledge/k.md": lambda path: path.write_text("# K\n\n## Notes\n\nKnown, no Secret.\n"),
         "memory/x.md": lambda path: path.write_text("# X\n"),
+        "skills/good/SKILL.md": lambda path: path.write_text(
+            "---\nname: good\ndescription: Good.\n---\nGo.\n"
+        ),
+        "skills/good/more.md": lambda path: path.write_text("More.\n"),
         "pipe.md": os.mkfifo,
         "knowledge/pipe.md": os.mkfifo,
         "sock.md": _socket,

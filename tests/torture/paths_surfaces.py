@@ -6,57 +6,85 @@ import shutil
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from starlette.testclient import TestClient
 from tests.stubs.clients import talk
+from tests.torture import wire
 from tests.torture.desk import Desk
 
 from carrel.app import Workspace
 from carrel.backing import restore
 from carrel.cli.main import run
 from carrel.clock import FixedClock
+from carrel.errors import CarrelError
 from carrel.http.app import build
+from carrel.http.guard import LOOPBACK
 from carrel.http.served import Served
 from carrel.importing import bring_in
 from carrel.importing.piece import OBSIDIAN
 from carrel.mcp.seat import Seat
 from carrel.mcp.server import build as build_mcp
+from carrel.tools.registry import Registry
+from carrel.workspace.namespace import SUFFIX
 from carrel.workspace.scope import Scope
 
 Way = Callable[[str], str]
-"""Takes a path, and returns all that was answered; what is refused is a CarrelError, or an answer that says so."""
+"""Takes a path, and returns all that was answered; what is refused is a CarrelError, or `SaidNo`."""
 
 _TOKEN = "t" * 43
 _NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
 _TEXT = "Written here.\n"
-_SERVER_FAULT = 500
+_MINE, _MOVED = "/memories/mine.md", "knowledge/moved.md"
+_REFUSED, _SERVER_FAULT = 400, 500
 _READS = ("files/{}", "preview/{}", "tree?path={}", "context/explain/{}", "memory/sections?file={}", "skills/{}",
           "memory/section?file={}&section=Notes", "sessions/{}", "sessions/{}/entries", "namespaces/{}/export")  # fmt: skip
+
+_HARMLESS = {
+    "library list": "knowledge", "library write": "new/1.md", "library session": "s1", "library prompt": "s1", "library agent": "kate",
+    "tool list_files": "knowledge", "tool write_file": "new/2.md", "tool memory_get": "MEMORY.md", "tool skill_read": "good",
+    "tool skill_read file": "more.md", "memory view": "x.md", "memory create": "new-1.md", "memory insert": "x.md",
+    "memory rename": "new-2.md", "memory delete": "new-1.md", "cli tree": "knowledge", "cli put": "new/3.md", "cli mv": "new/4.md",
+    "cli record": "s1", "cli export": "s1", "cli hook": "s1", "http tree?path={}": "knowledge", "http skills/{}": "good",
+    "http sessions/{}": "s1", "http sessions/{}/entries": "s1", "http put": "new/5.md", "http move": "new/6.md", "http record": "s1",
+    "http namespaces/{}/export": "plain", "mcp list": "knowledge", "mcp write": "new/7.md", "mcp memory": "MEMORY.md", "mcp skill": "good", "mcp skill file": "more.md",
+}  # fmt: skip
+"""What each way is tried with first, where it is not a file that everybody may change."""
+
+
+class SaidNo(Exception):
+    """An answer that refuses something; all of it is in this."""
 
 
 class OursToAnswer(Exception):
     """An answer that puts the blame on us."""
 
 
+def harmless(way: str) -> str:
+    """Return a path with which a way does what it is for, once."""
+    return _HARMLESS.get(way, "knowledge/k.md")
+
+
 @contextmanager
 def ways_into(desk: Desk) -> Iterator[dict[str, Way]]:
     """Open a desk in every way, and yield what can be done with a path; `environ` is the process's own."""
+    space = desk.home / f"data/namespaces/plain{SUFFIX}"
+    space.parent.mkdir(parents=True, exist_ok=True)
+    space.write_text("---\ntitle: Plain\n---\nKnown.\n")
     with ExitStack() as stack:
         workspace = stack.enter_context(desk.open())
         served = stack.enter_context(Served([desk.root], open=lambda _, agent: _opened(desk, agent)))
-        app = build(served, token=_TOKEN, clock=FixedClock(_NOW), hosts=("testserver",))
-        client = stack.enter_context(TestClient(app, raise_server_exceptions=False))
+        app = build(served, token=_TOKEN, clock=FixedClock(_NOW), hosts=LOOPBACK)
+        port = stack.enter_context(wire.at_a_port(app))
         yield {
             **_library(desk, workspace),
             **_tools(workspace),
             **_commands(desk.root),
-            **_requests(client),
+            **_requests(desk.root, port),
             **_protocol(workspace),
             **_imports(desk, workspace),
         }
@@ -96,12 +124,12 @@ def _tools(workspace: Workspace) -> dict[str, Way]:
         "memory_get": {"path": 0},
         "skill_read": {"name": 0},
     }
+    files = {"name": "good", "file": 0}
     memory: dict[str, dict[str, Any]] = {
         "view": {"path": 0},
         "create": {"path": 0, "file_text": _TEXT},
         "insert": {"path": 0, "insert_line": 0, "insert_text": _TEXT},
         "delete": {"path": 0},
-        "rename": {"old_path": "/memories/x.md", "new_path": 0},
     }
     ways: dict[str, Way] = {}
     for name, more in asked.items():
@@ -110,7 +138,20 @@ def _tools(workspace: Workspace) -> dict[str, Way]:
         ways[f"memory {command}"] = lambda path, command=command, more=more: str(
             tools.call("memory", {"command": command, **_filled(more, f"/memories/{path}")})
         )
-    return ways
+    return {
+        **ways,
+        "tool skill_read file": lambda path: str(tools.call("skill_read", _filled(files, path))),
+        "memory rename": lambda path: _renamed(tools, path),
+    }
+
+
+def _renamed(tools: Registry, path: str) -> str:
+    """Move a note that is the agent's own: any other stays where it is, wherever it should go."""
+    with suppress(CarrelError):  # it is there already
+        tools.call("memory", {"command": "create", "path": _MINE, "file_text": _TEXT})
+    return str(
+        tools.call("memory", {"command": "rename", "old_path": _MINE, "new_path": f"/memories/{path}"})
+    )
 
 
 def _filled(arguments: dict[str, Any], path: str) -> dict[str, Any]:
@@ -124,7 +165,7 @@ def _commands(root: Path) -> dict[str, Way]:
         "put": ("files", "put", "{}"),
         "rm": ("files", "rm", "{}"),
         "mv": ("files", "mv", "knowledge/k.md", "{}"),
-        "mv from": ("files", "mv", "{}", "knowledge/moved.md"),
+        "mv from": ("files", "mv", "{}", _MOVED),
         "explain": ("context", "explain", "{}"),
         "sections": ("memory", "sections", "{}"),
         "append": ("memory", "append", "{}", "Notes", "- x"),
@@ -137,6 +178,7 @@ def _commands(root: Path) -> dict[str, Way]:
 
     def command(words: tuple[str, ...], path: str) -> str:
         text = given.get(words[1], _TEXT)
+        (root / _MOVED).unlink(missing_ok=True)  # of the last time, which would be in the way
         if words[0] == "hook":
             text = json.dumps({"session_id": path, "cwd": path, "prompt": path})
         return _ran(["-C", str(root), "--json", *(path if word == "{}" else word for word in words)], text)
@@ -157,40 +199,53 @@ def _ran(words: list[str], given: str) -> str:
         sys.stdin, sys.stdout, sys.stderr = before
     if code not in range(7) or "Traceback" in said or '"internal"' in said:
         raise OursToAnswer(f"{code} {said[-300:]}")
+    if code:
+        raise SaidNo(said)
     return said
 
 
-def _requests(client: TestClient) -> dict[str, Way]:
-    def ask(method: str, address: str, path: str, **body: Any) -> str:
-        # Twice: as a client has to write it, and as it stands.
-        said = ""
-        for written in (quote(path, safe="/", errors="surrogatepass"), path):
-            if not written.isascii() or not written.isprintable():
-                continue
-            answer = client.request(
-                method,
-                f"/api/v1/w/default/{address.format(written)}",
-                headers={"Authorization": f"Bearer {_TOKEN}"},
-                **body,
-            )
-            if answer.status_code >= _SERVER_FAULT:
-                raise OursToAnswer(f"{answer.status_code} {answer.text[:300]}")
-            said += answer.text
+def _requests(root: Path, port: int) -> dict[str, Way]:
+    def ask(method: str, address: str, path: str, body: Any = None) -> str:
+        """Ask twice: with the path as a client has to write it, and as it stands."""
+        answers = [_asked(port, method, address.replace("{}", each), body) for each in _written(path)]
+        said = "".join(answer.text for answer in answers)
+        if all(answer.status >= _REFUSED for answer in answers):
+            raise SaidNo(said)
         return said
+
+    def move_from(path: str) -> str:
+        (root / _MOVED).unlink(missing_ok=True)  # of the last time, which would be in the way
+        return ask("POST", "files:move", "", {"source": _plain(path), "target": _MOVED})
 
     message = {"messages": [{"role": "user", "content": "Hello."}]}
     return {
         **{f"http {address}": lambda path, address=address: ask("GET", address, path) for address in _READS},
-        "http put": lambda path: ask("PUT", "files/{}", path, content=_TEXT),
+        "http put": lambda path: ask("PUT", "files/{}", path, _TEXT),
         "http delete": lambda path: ask("DELETE", "files/{}", path),
         "http move": lambda path: ask(
-            "POST", "files:move", "", json={"source": "knowledge/k.md", "target": _plain(path)}
+            "POST", "files:move", "", {"source": "knowledge/k.md", "target": _plain(path)}
         ),
-        "http record": lambda path: ask("POST", "sessions/{}/entries", path, json=message),
-        "http section": lambda path: ask(
-            "POST", "memory/section?file={}&section=N", path, json={"text": "x"}
-        ),
+        "http move from": move_from,
+        "http record": lambda path: ask("POST", "sessions/{}/entries", path, message),
+        "http section": lambda path: ask("POST", "memory/section?file={}&section=N", path, {"text": "x"}),
     }
+
+
+def _written(path: str) -> list[str]:
+    """Return a path as an address holds it, and as it is where one can hold that."""
+    quoted = quote(path, safe="/", errors="surrogatepass")
+    return [quoted, path] if path.isprintable() and " " not in path and path != quoted else [quoted]
+
+
+def _asked(port: int, method: str, address: str, body: Any) -> wire.Answer:
+    data = body if isinstance(body, str) else "" if body is None else json.dumps(body)
+    headers = {"Authorization": f"Bearer {_TOKEN}"}
+    if data and not isinstance(body, str):
+        headers["Content-Type"] = "application/json"
+    answer = wire.send(port, method, f"/api/v1/w/default/{address}".encode(), headers, data.encode())
+    if answer.status >= _SERVER_FAULT:
+        raise OursToAnswer(f"{answer.status} {answer.text[:300]}")
+    return answer
 
 
 def _plain(path: str) -> str:
@@ -202,19 +257,26 @@ def _protocol(workspace: Workspace) -> dict[str, Way]:
 
     def ask(work: Callable[[Any], Any]) -> str:
         try:
-            return str(talk(server, work))
+            answer = talk(server, work)
         except Exception as error:
             leaves = list(_leaves(error))
             if any(type(each).__name__ not in ("MCPError", "ValidationError") for each in leaves):
                 raise
-            return str(leaves)
+            raise SaidNo(str(leaves)) from None
+        if getattr(answer, "is_error", False):
+            raise SaidNo(str(answer))
+        return str(answer)
+
+    def call(tool: str, **arguments: str) -> str:
+        return ask(lambda client: client.call_tool(tool, arguments))
 
     return {
-        "mcp read": lambda path: ask(lambda client: client.call_tool("file_read", {"path": _plain(path)})),
-        "mcp list": lambda path: ask(lambda client: client.call_tool("file_list", {"path": _plain(path)})),
-        "mcp write": lambda path: ask(
-            lambda client: client.call_tool("file_write", {"path": _plain(path), "content": _TEXT})
-        ),
+        "mcp read": lambda path: call("file_read", path=_plain(path)),
+        "mcp list": lambda path: call("file_list", under=_plain(path)),
+        "mcp write": lambda path: call("file_write", path=_plain(path), content=_TEXT),
+        "mcp memory": lambda path: call("memory_get", path=_plain(path)),
+        "mcp skill": lambda path: call("skill_activate", name=_plain(path)),
+        "mcp skill file": lambda path: call("skill_activate", name="good", file=_plain(path)),
         "mcp resource": lambda path: ask(
             lambda client: client.read_resource(f"workspace://files/{quote(_plain(path))}")
         ),

@@ -3,24 +3,24 @@
 import ctypes
 import os
 import random
-import signal
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tests.torture.canaries import CANARY, Lookout
+from tests.torture.canaries import Lookout, is_told
 from tests.torture.desk import Child, Desk, Say
+from tests.torture.waiting import HANG_SECONDS, Hung, at_most, stopwatch
 
 from carrel.app import Workspace
 from carrel.errors import CarrelError
 
-_ALARM = 120
+_ALARM = 20
 _HERE, _EXCHANGE = -100, 2
 _SWAPPED = 0.3
 _MOMENTS = ("open", "os.rename", "os.remove", "os.scandir", "os.listdir", "os.mkdir")
 NAMES = ("swap.md", "piped.md", "swapped/secret.md", "swapped/MEMORY.md", "swapped/new.md", "swapped")
+_FOLDERS = ("list", "tree")
 Deed = Callable[[Workspace, str], object]
 
 
@@ -42,7 +42,7 @@ DEEDS: dict[str, Deed] = {
     "write": _replace,
     "append": lambda workspace, path: workspace.append(path, "More.\n"),
     "remove": _remove,
-    "tree": lambda workspace, path: workspace.tools().call("list_files", {"path": path}),
+    "tree": lambda workspace, path: workspace.tools().call("list_files", {"under": path}),
     "tool": lambda workspace, path: workspace.tools().call("read_file", {"path": path}),
     "prompt": lambda workspace, path: workspace.assemble("s1", path).to_text(),
 }
@@ -53,8 +53,8 @@ def swap(desk: Desk, chance: random.Random, count: int, say: Say) -> None:
 
     Another process swaps them as fast as it can; this one swaps them at the worst moments, before calls of its own.
     """
-    signal.alarm(_ALARM)
-    swapper = Swapper(desk.root)
+    swapper, longest = Swapper(desk.root), 0.0
+    _see_that_each_works(desk, say)
     other = Child(lambda _: swapper.go_on())
     lookout = Lookout(desk.root.parent)
     try:
@@ -62,25 +62,49 @@ def swap(desk: Desk, chance: random.Random, count: int, say: Say) -> None:
             sys.addaudithook(lambda event, _: swapper.swap(chance) if event in _MOMENTS else None)
             for _ in range(count):
                 name, path = chance.choice(sorted(DEEDS)), chance.choice(NAMES)
-                for fault in (*_raced(workspace, name, path), *lookout.seen()):
+                found, took = _raced(workspace, name, path)
+                for fault in (*found, *lookout.seen()):
                     say(f"bad race {name} {path}: {fault}")
+                longest = max(longest, took)
                 say("tried")
     finally:
         other.kill()
         lookout.close()
+    say(f"longest {longest:.2f}")
     say("done")
 
 
-def _raced(workspace: Workspace, name: str, path: str) -> list[str]:
-    began = time.process_time()
+def _see_that_each_works(desk: Desk, say: Say) -> None:
+    """Do everything once with what nobody swaps: what is always refused would try nothing."""
+    with desk.open() as workspace:
+        for name, do in DEEDS.items():
+            (desk.root / "plain").mkdir(exist_ok=True)
+            (desk.root / "plain/file.md").write_text("Inside.\n")
+            try:
+                do(workspace, "plain" if name in _FOLDERS else "plain/file.md")
+            except CarrelError as error:
+                say(f"bad race {name}: a harmless path is refused: {error.message}")
+            else:
+                say(f"deed {name}")
+
+
+def _raced(workspace: Workspace, name: str, path: str) -> tuple[list[str], float]:
+    """Do something with a name, and return what is wrong with the answer and how long it took."""
+    said, found, taken = "", list[str](), stopwatch()
     try:
-        said = str(DEEDS[name](workspace, path))
+        with at_most(_ALARM):
+            said = str(DEEDS[name](workspace, path))
     except CarrelError as error:
-        said = error.message
+        said = f"{error.message} {error.hint}"
+    except Hung:
+        found.append("it hung")
     except Exception as error:  # noqa: BLE001 - this is what is looked for
-        return [f"{type(error).__name__} {str(error)[:200]!r}"]
-    hung = [f"it took {took:.1f} s"] if (took := time.process_time() - began) > 1 else []
-    return [*hung, "what lies outside was told"] if CANARY in said else hung
+        found.append(f"{type(error).__name__} {str(error)[:200]!r}")
+    if (took := taken()) > HANG_SECONDS:
+        found.append(f"it took {took:.1f} s")
+    if is_told(said):
+        found.append("what lies outside was told")
+    return found, took
 
 
 class Swapper:
