@@ -171,6 +171,12 @@ PATHS = Row(
             "a link or a pipe that was swapped in is opened",
         ),
         Defect(
+            "files/durable.py",
+            "    if not stat.S_ISREG(found.st_mode):\n",
+            "    if not stat.S_ISREG(found.st_mode) and not __import__('time').sleep(2):\n",
+            "a pipe is waited for two seconds, and then refused",
+        ),
+        Defect(
             "files/local.py",
             "if found is not None and found.st_nlink == 1:",
             "if found is not None:",
