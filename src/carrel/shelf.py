@@ -26,7 +26,7 @@ from carrel.runtime import edit, explorer, roster
 from carrel.runtime.health import visible_to
 from carrel.runtime.preview import PREVIEW_BYTES, Preview
 from carrel.runtime.preview import preview as preview_file
-from carrel.runtime.view import View, fetch, look
+from carrel.runtime.view import NoSuchPath, View, discreet, fetch, is_unseen, look
 from carrel.settings import AgentSettings
 from carrel.tokens import open_tokenizer
 from carrel.workspace.counts import TokenCounts
@@ -175,13 +175,21 @@ class Shelf(ABC):
         )
 
     def read(self, path: str, *, scope: str = Scope.MAIN) -> str | None:
-        """Return the text of a file, none when there is none; shared scope is refused what it may not see."""
-        document = read_scoped(self._reading(), self.layout, clean(path), parse_scope(scope))
-        if document is None:
+        """Return the text of a file, none when there is none.
+
+        Shared scope is refused what is private by its name, there or not; what is so otherwise is none to it.
+        """
+        path, view = clean(path), self.eyes(scope)
+        try:
+            with discreet(path, view):
+                document = read_scoped(self._reading(), self.layout, path, parse_scope(scope))
+        except NoSuchPath:
             return None
-        if document.problem:
+        if document is not None and document.problem:
+            if is_unseen(self.files, path, view):
+                return None
             raise Unreadable(path, document.problem)
-        return document.verbatim
+        return document and document.verbatim
 
     def write(self, path: str, text: str, *, expect: str | None) -> str:
         """Replace the file with the digest `expect`, or make one where that is none; return its digest."""
@@ -197,7 +205,12 @@ class Shelf(ABC):
     def list(self, under: str = "", *, scope: str = Scope.MAIN) -> list[Entry]:
         """Return what one folder holds, sorted by name, as far as this scope may know of it."""
         visible = visible_to(self.assembler.ground, parse_scope(scope))
-        return [entry for entry in self.files.list(under) if visible(entry.path)]
+        try:
+            return [entry for entry in self.files.list(under) if visible(entry.path)]
+        except Unreadable:
+            if is_unseen(self.files, under, self.eyes(scope)):
+                return []
+            raise
 
     def tree(
         self, under: str = "", *, scope: str = Scope.MAIN, everything: bool = False
@@ -228,7 +241,12 @@ class Shelf(ABC):
 
     def fetch(self, path: str, *, scope: str = Scope.MAIN) -> Content | None:
         """Return a file exactly as it is, none when there is none."""
-        return fetch(self.files, path, view=self.eyes(scope))
+        view = self.eyes(scope)
+        try:
+            with discreet(path, view):
+                return fetch(self.files, path, view=view)
+        except NoSuchPath:
+            return None
 
     def put(
         self,

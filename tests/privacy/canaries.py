@@ -1,6 +1,9 @@
 """What is the owner's in each layout, with a sentence in it that nobody else may hear."""
 
 import json
+import re
+from itertools import product
+from typing import Any
 
 CANARY = "The heron keeps the red ledger"
 PUBLIC = "Anybody may read this."
@@ -116,10 +119,68 @@ REMEMBERED = (
     ["tools", "call", "my_stats", "--args", "{}"],
     ["tools", "call", "who_am_i", "--args", "{}"],
     ["tools", "call", "read_file", "--args", '{"path": "memory/kate.md"}'],
-    ["tools", "call", "list_files", "--args", '{"path": "memory"}'],
+    ["tools", "call", "list_files", "--args", '{"under": "memory"}'],
     ["files", "tree"],
     ["files", "cat", "memory/kate.md"],
     ["agents", "show", "kate"],
     ["config", "show"],
 )
 """Commands that tell what is remembered, and of a word that is in it."""
+
+SESSIONS = ("s0", "s1", "g1")
+PATHS = sorted({path for _, private in LAYOUTS.values() for path in private})
+_FOLDERS = (
+    "memory",
+    "memory/entities",
+    "notes",
+    "agents",
+    "agents/kate",
+    "knowledge",
+    "skills",
+    "skills/heron",
+    "transcripts",
+)
+_LOGS = [{"query": "keeps", "session_id": session} for session in SESSIONS]
+
+TOOL_CALLS: dict[str, list[dict[str, Any]]] = {
+    "list_files": [{}, {"depth": 16, "limit": 1_000}, *({"under": path} for path in (*_FOLDERS, *PATHS, "MEMORY.md/x"))],
+    "memory_get": [{"path": path} for path in PATHS],
+    "memory_search": [
+        {"query": query, "limit": 50, **more}
+        for query in (WORD, "bird keeps", "What is red?", "zq")
+        for more in ({}, {"tier": "session"}, {"tier": "journal"})
+    ],
+    "memory_write": [{"text": "Somebody keeps something."}],
+    "my_stats": [{}],
+    "read_file": [{"path": path} for path in (*PATHS, *_FOLDERS, "MEMORY.md/x", "AGENTS.md", ".carrel/state/records.db")],
+    "session_logs": [
+        {"action": action, **more}
+        for action, more in product(("list_sessions", "read_session", "recent", "search"), _LOGS)
+    ],
+    "skill_list": [{}],
+    "skill_read": [{"name": "heron"}, {"name": "bird"}, {"name": "heron", "file": "SKILL.md"}],
+    "what_do_i_know": [{}, {"filter": "e"}, {"filter": "Insights"}],
+    "who_am_i": [{}],
+}  # fmt: skip
+"""Every tool that a listener's agent has, asked for what is private in every way that it has."""
+
+_SENTENCE = re.compile(r"heron|ledger", re.IGNORECASE)
+"""Of what stands in everything private, the words that stand nowhere else: half a sentence has one of them."""
+
+_COMMON = ("USER.md", "MEMORY.md", "DREAMS.md", "memory.md", "other.md", "SKILL.md")
+"""Names that a layout gives, so that everybody knows them."""
+
+
+def words_told(asked: str, told: str) -> list[str]:
+    """Return the words of private sentences that a text has, and the question had not."""
+    return sorted(
+        {word.lower() for word in _SENTENCE.findall(told)}
+        - {word.lower() for word in _SENTENCE.findall(asked)}
+    )
+
+
+def names_told(layout: str, asked: str, told: str) -> list[str]:
+    """Return the names of private files that a text has, and the question had not."""
+    paths = LAYOUTS[layout][1]
+    names = {name for path in paths if (name := path.rpartition("/")[2]) not in _COMMON}
+    return sorted(name for name in names if name in told and name not in asked)

@@ -6,10 +6,14 @@ The quick tier does everything once in three layouts. The long one goes on with 
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import takewhile
+from typing import Any
 
-from tests.privacy.asking_http import SKIPPED, TOOLS, addresses, bodies
+from tests.privacy.asking_http import SKIPPED, addresses, bodies
 from tests.privacy.asking_mcp import FILES, SESSIONS, everything, server
-from tests.privacy.canaries import FORMS, LAYOUTS, REMEMBERED
+from tests.privacy.asking_mcp import told as told_by_mcp
+from tests.privacy.canaries import FORMS, LAYOUTS, REMEMBERED, TOOL_CALLS, names_told, words_told
 from tests.privacy.house import DEEDS, House, housed
 from tests.stubs.clients import talk
 from tests.torture.rows import Defect, Meter, Row
@@ -34,6 +38,12 @@ _PAGES = (
     "/health",
 )
 _HOOKS = ("session-start", "prompt", "stop", "pre-compact")
+_UNASKED = ("bad_arguments", "unknown_tool")
+"""With which a tool refuses what it does not take, and so tells nothing that could be private.
+
+A client of MCP asks some of them by every name that an argument could have.
+"""
+
 _ROUND = 400
 """Questions to a workspace in the long tier, before a new one is made."""
 
@@ -55,14 +65,26 @@ def library(house: House, _: random.Random) -> Iterator[Said]:
         ("sessions", lambda: work.list_session_logs(**shared)),
         ("health", lambda: work.health(**shared)),
         ("compact", lambda: work.compact("s1", **shared)),
-        *((f"tool {name}", lambda name=name: work.tools(session="g1", **shared).call(name, {})) for name in TOOLS),
+        *(
+            (f"tool {name} {given}", lambda name=name, given=given: work.tools(session="g1", **shared).call(name, given))
+            for name, given in _calls(house)
+        ),
     ]  # fmt: skip
     for asked, ask in asks:
-        try:
-            told = repr(ask())
-        except CarrelError as error:
-            told = f"{error.message} {error.hint}"
-        yield asked, told
+        yield asked, _told(ask)
+
+
+def _told(ask: Callable[[], object]) -> str:
+    try:
+        return repr(ask())
+    except CarrelError as error:
+        return f"{error.code}: {error.message} {error.hint}"
+
+
+def _calls(house: House) -> list[tuple[str, dict[str, Any]]]:
+    """Return every tool that there is for others' ears, with all that it is asked."""
+    names = [spec.name for spec in house.workspace.tools(session="g1", scope="shared").specs()]
+    return [(name, given) for name in names for given in TOOL_CALLS.get(name, ({},))]
 
 
 def shell(house: House, _: random.Random) -> Iterator[Said]:
@@ -84,13 +106,19 @@ def http(house: House, chance: random.Random) -> Iterator[Said]:
         if name in SKIPPED:
             continue
         declared = DECLARED[name]
-        paths = [f"/tools/{tool}:call" for tool in TOOLS] if name == "call_tool" else addresses(declared)
-        path, body = chance.choice(paths), chance.choice(bodies(name, declared))
-        answer = house.place.ask(declared.method, path, body, key=house.key)
-        yield f"{declared.method} {path} {body}", answer.text
+        asked = [(chance.choice(addresses(declared)), chance.choice(bodies(name, declared)))]
+        if name == "call_tool":
+            asked = [_call(tool, given, chance) for tool, given in _calls(house)]
+        for path, body in asked:
+            answer = house.place.ask(declared.method, path, body, key=house.key)
+            yield f"{declared.method} {path} {body}", answer.text
     for path in _PAGES:
         yield f"page {path}", house.page(path)
         yield f"page {path} with a key", house.page(path, house.key)
+
+
+def _call(tool: str, given: dict[str, Any], chance: random.Random) -> tuple[str, Any]:
+    return f"/tools/{tool}:call", {"arguments": given, "session": chance.choice((None, "g1", "s1"))}
 
 
 def mcp(house: House, _: random.Random) -> Iterator[Said]:
@@ -107,8 +135,8 @@ SURFACES: Sequence[Callable[[House, random.Random], Iterator[Said]]] = (library,
 
 def keep_to_oneself(meter: Meter) -> None:
     """Let an owner do everything once and ask every surface; then, if there is time, both at random."""
-    chance, made, marks = random.Random(meter.seed), 0, 0
-    while meter.goes_on:
+    chance, made, marks, compared = random.Random(meter.seed), 0, 0, 0
+    while meter.goes_on or (made < len(LAYOUTS) and meter.seconds_left > 0):
         is_first = made < len(LAYOUTS)
         layout = sorted(LAYOUTS)[made] if is_first else chance.choice(sorted(LAYOUTS))
         with housed(meter.folder / str(made), layout) as house:
@@ -116,8 +144,11 @@ def keep_to_oneself(meter: Meter) -> None:
                 deed(house, chance)
             (_ask_all if is_first else _ask_at_random)(house, chance, meter)
             marks += len(house.places)
+            if is_first:
+                compared += _ask_with_and_without(house, meter)
         made += 1
     meter.figures["private places"] = f"{marks:,}"
+    meter.figures["asked with and without what is private, to the same answer"] = f"{compared:,}"
 
 
 def _ask_all(house: House, chance: random.Random, meter: Meter) -> None:
@@ -139,9 +170,73 @@ def _ask_at_random(house: House, chance: random.Random, meter: Meter) -> None:
                 break
 
 
+def _ask_with_and_without(house: House, meter: Meter) -> int:
+    """Ask for each private file by its path, then for the same when none is there: the answers do not differ.
+
+    It is the last that is done in a workspace. How many things are hidden is told to everybody, and not asked here.
+    """
+    private = [path for path in LAYOUTS[house.workspace.layout.name][1] if (house.root / path).is_file()]
+    before = [*_asked_by_path(house, private)]
+    for path in private:
+        (house.root / path).unlink()
+        with suppress(OSError):
+            (house.root / path).parent.rmdir()
+    for (asked, told), (_, then) in zip(before, _asked_by_path(house, private), strict=True):
+        meter.check(told == then, f"{asked}: {_change(told, then)}")
+        meter.tried()
+    return len(before)
+
+
+def _change(told: str, then: str) -> str:
+    """Return where two answers begin to differ."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(told, then, strict=False))
+    place = max(0, sum(1 for _ in same) - 40)
+    return f"it tells whether it is there: {told[place : place + 160]!r}, {then[place : place + 160]!r} without it"
+
+
+def _asked_by_path(house: House, private: Sequence[str]) -> Iterator[Said]:
+    """Ask for files, and for what would be in a folder of their names, on every surface that takes a path to read."""
+    tools = house.workspace.tools(session="g1", scope="shared")
+    for path in (*private, *(f"{path}/x" for path in private)):
+        yield f"library read {path}", _told(lambda path=path: house.workspace.read(path, scope="shared"))
+        yield f"library list {path}", _told(lambda path=path: house.workspace.list(path, scope="shared"))
+        for name, key in (("read_file", "path"), ("memory_get", "path"), ("list_files", "under")):
+            yield f"tool {name} {path}", _told(lambda path=path, n=name, k=key: tools.call(n, {k: path}))
+        for words in (
+            ("files", "cat"),
+            ("files", "tree"),
+            ("memory", "sections"),
+            ("context", "explain"),
+            ("files", "rm"),
+        ):
+            yield " ".join((*words, path)), house.shell("--scope", "shared", *words, path)
+        for address in ("files/{}", "preview/{}", "tree?path={}", "memory/sections?file={}"):
+            answer = house.place.ask("GET", f"/{address.format(path)}", key=house.key)
+            yield f"http {address.format(path)}", answer.text
+        yield f"page {path}", house.page(f"/files/{path}")
+    yield from talk(server(house.workspace), lambda client: _asked_by_mcp(client, private))
+
+
+async def _asked_by_mcp(client: Any, private: Sequence[str]) -> list[Said]:
+    said = list[Said]()
+    for path in (*private, *(f"{path}/x" for path in private)):
+        said += [
+            (f"mcp read {path}", await told_by_mcp(client.call_tool("file_read", {"path": path}))),
+            (f"mcp list {path}", await told_by_mcp(client.call_tool("file_list", {"under": path}))),
+            (f"mcp resource {path}", await told_by_mcp(client.read_resource(f"workspace://files/{path}"))),
+        ]
+    return said
+
+
 def _judge(house: House, meter: Meter, surface: str, asked: str, told: str) -> None:
-    leaks = house.leaks(asked, told)
+    leaks = [
+        *house.leaks(asked, told),
+        *words_told(asked, told),
+        *names_told(house.workspace.layout.name, asked, told),
+    ]
     meter.check(not leaks, f"{surface}, {asked[:160]}: told of {', '.join(leaks[:5])}")
+    is_asked = surface == mcp.__name__ or not any(code in told for code in _UNASKED)
+    meter.check(is_asked, f"{surface}, {asked[:160]}: nothing was asked: {told[:160]}")
     meter.tried()
 
 

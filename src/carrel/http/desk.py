@@ -13,7 +13,7 @@ from carrel.http.access import Access
 from carrel.http.errors import UnknownWorkspace
 from carrel.http.served import Served
 from carrel.records.keys import Right
-from carrel.runtime.view import NoSuchPath, discreet
+from carrel.runtime.view import NoSuchPath
 from carrel.sessions.places import behind, valid_session
 from carrel.shelf import OWNER
 from carrel.workspace.scope import HiddenByScope, Scope
@@ -38,8 +38,7 @@ class Desk(Struct, frozen=True, kw_only=True):
 
     def fetch(self, path: str) -> Content:
         """Return a file as far as this listener may know of it."""
-        with discreet(path, self.workspace.eyes(self.scope)):
-            content = self.workspace.fetch(path, scope=self.scope)
+        content = self.workspace.fetch(path, scope=self.scope)
         if content is None:
             raise NoSuchPath(path)
         return content

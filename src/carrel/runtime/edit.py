@@ -16,7 +16,7 @@ from carrel.files.durable import HASH_LIMIT
 from carrel.files.folders import make_folders
 from carrel.files.local import LocalFiles
 from carrel.files.paths import is_own, new_name, refuse_long
-from carrel.runtime.view import BARE, NoSuchPath, View, fetch, spelled
+from carrel.runtime.view import BARE, NoSuchPath, View, discreet, fetch, spelled
 from carrel.workspace.scope import HiddenByScope
 
 ABSENT = "absent"
@@ -205,7 +205,8 @@ def _found(files: FileStore, path: str, view: View, limit: int = READ_LIMIT) -> 
 
 
 def _content(files: FileStore, path: str, view: View, limit: int = READ_LIMIT) -> Content:
-    content = _found(files, path, view, limit)
+    with discreet(path, view):
+        content = _found(files, path, view, limit)
     if content is None:
         raise NoSuchPath(path)
     return content

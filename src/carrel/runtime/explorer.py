@@ -14,7 +14,16 @@ from msgspec.structs import replace
 from carrel.context.render import one_line
 from carrel.files import Entry, FileStore, Kind, Unreadable
 from carrel.files.paths import OWN_FOLDERS
-from carrel.runtime.view import BARE, NoSuchPath, Standing, View, holds_only_private, is_private, spelled
+from carrel.runtime.view import (
+    BARE,
+    NoSuchPath,
+    Standing,
+    View,
+    holds_only_private,
+    is_private,
+    is_unseen,
+    spelled,
+)
 from carrel.workspace.scope import HiddenByScope
 
 DEEPEST = 256
@@ -171,7 +180,12 @@ def _entries(files: FileStore, under: str, view: View) -> list[Entry]:
     under = spelled(under)
     if view.hides and view.privacy is not None and under and view.privacy.covers_folder(under, under):
         raise HiddenByScope(under)
-    entries = files.list(under)
+    try:
+        entries = files.list(under)
+    except Unreadable:
+        if is_unseen(files, under, view):
+            raise NoSuchPath(under) from None
+        raise
     if not entries and under and files.stamps([under])[0] is None:
         raise NoSuchPath(under)
     if view.hides and under and holds_only_private(files, under, view):

@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from carrel.clock import Clock
 from carrel.context.build import Ground
-from carrel.files import Content, Entry, FileStore
+from carrel.files import Content, Entry, FileStore, Unreadable
 from carrel.memory.keeping import Keeper
 from carrel.memory.trust import owners_of
 from carrel.records import Records
 from carrel.runtime import edit, roster
 from carrel.runtime.library import file_of, learnt_in
-from carrel.runtime.view import NoSuchPath, View, discreet, fetch, is_private
+from carrel.runtime.view import NoSuchPath, View, discreet, fetch, is_private, is_unseen
 from carrel.screen.policy import BlockedByPrivacy, Screen
 from carrel.sessions import account
 from carrel.sessions.placed import Placed
@@ -227,7 +227,12 @@ class _Reach(Struct, frozen=True):
         return None if content is None or self._is_kept(content.target) else content
 
     def list(self, under: str) -> Sequence[Entry]:
-        return [entry for entry in self.files.list(under) if not self._hides(entry)]
+        try:
+            return [entry for entry in self.files.list(under) if not self._hides(entry)]
+        except Unreadable:
+            if is_unseen(self.files, under, self.view):
+                return []
+            raise
 
     def target(self, path: str) -> str:
         return self.files.target(path)

@@ -5,7 +5,7 @@ what is shown are the same.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -163,6 +163,21 @@ def discreet(path: str, view: View) -> Generator[None]:
         raise NoSuchPath(path) from None
 
 
+def is_unseen(files: FileStore, path: str, view: View) -> bool:
+    """Tell whether what is at a path, or in its way, is not for this view, which is not told what it is.
+
+    In its way is a file that stands where the path has a folder.
+    """
+    if not view.hides:
+        return False
+    names, found = spelled(path).split("/"), list[Entry]()
+    with suppress(Unreadable):  # a file that stands where a folder would: it is the last that was found
+        for depth in range(len(names)):
+            inside, own = files.list("/".join(names[:depth])), "/".join(names[: depth + 1])
+            found += [entry for entry in inside if entry.path == own]
+    return bool(found) and is_private(files, found[-1], view)
+
+
 def looked_at(files: FileStore, path: str, view: View, read: Callable[[], Found | None]) -> Found | None:
     """Return what was read if this view may see it; of what it may not, not even that it exists."""
     privacy = view.privacy
@@ -177,6 +192,8 @@ def looked_at(files: FileStore, path: str, view: View, read: Callable[[], Found 
             looked_at(files, path, view, lambda: files.part(path, 0, FRONT_MATTER_BYTES))
         elif error.reason in ("permission", "io_error"):
             raise HiddenByScope(path) from None  # it may be private, and nobody can tell
+        elif is_unseen(files, path, view):
+            raise HiddenByScope(path) from None
         raise
     if found is None:
         return None

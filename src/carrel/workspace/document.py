@@ -44,7 +44,8 @@ class Documents:
     """The documents of one FileStore, cached by stamp.
 
     An equal stamp proves equal bytes once it is settled, so that a cached document is as good as a read; what
-    is not settled yet is not cached.
+    is not settled yet is not cached. Without a stamp there is nothing there: what stands in the way, like a
+    file above it, could go without a trace, and is not cached either.
     """
 
     def __init__(self, files: FileStore) -> None:
@@ -80,7 +81,7 @@ class Documents:
         known = self._listings.get(folder)
         if known is None or known[0] != stamp:
             known = (stamp, _listing(self._files, folder))
-            if is_settled(stamp, seen_ns):
+            if is_settled(stamp, seen_ns) and not (stamp is None and known[1].problem):
                 self._listings[folder] = known
         return known[1]
 
@@ -88,7 +89,7 @@ class Documents:
         known = self._cache.get(path)
         if known is None or known[0] != stamp:
             known = (stamp, _read(self._files, path))
-            if is_settled(stamp, seen_ns):
+            if is_settled(stamp, seen_ns) and not (stamp is None and known[1]):
                 self._cache[path] = known
         return known[1]
 

@@ -19,7 +19,7 @@ from carrel.files.local import LocalFiles
 from carrel.files.paths import BadPath
 from carrel.runtime.explorer import DEEPEST, Node, Totals, beside, outline, total, tree, walk
 from carrel.runtime.preview import DEEPEST_JSON, preview
-from carrel.runtime.view import BARE, NoSuchPath, View, fetch, look
+from carrel.runtime.view import BARE, NoSuchPath, View, discreet, fetch, look
 from carrel.testing import EphemeralFiles
 from carrel.workspace.document import Documents
 from carrel.workspace.layout import load_layout
@@ -372,6 +372,22 @@ def test_whether_a_private_file_exists_is_not_said(tmp_path: Path) -> None:
         tree(files, "memory", view=view)
     with pytest.raises(NoSuchPath):
         preview(files, "nope.md", view=view)
+
+
+@pytest.mark.parametrize("path", ["own.md", "own.md/x", "USER.md/x", "plans", "plans/own.md/x/y"])
+def test_a_private_file_in_the_way_is_as_absent_as_any_other(tmp_path: Path, path: str) -> None:
+    said = "<!-- scope: private -->\nCANARY"
+    files = put(tmp_path, {"own.md": said, "plans/own.md": said, "USER.md": "CANARY", "SOUL.md": "Kind."})
+    view = shared(files)
+    with pytest.raises(NoSuchPath):
+        tree(files, path, view=view)
+    for read in (preview, fetch):
+        with pytest.raises(NoSuchPath), discreet(path, view):
+            read(files, path, view=view)
+    with pytest.raises(Unreadable):
+        tree(files, "SOUL.md/x", view=view)
+    with pytest.raises(Unreadable):
+        tree(files, "own.md")
 
 
 def test_a_layout_that_shows_three_files_shows_no_folders(tmp_path: Path) -> None:

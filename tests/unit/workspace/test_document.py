@@ -115,6 +115,21 @@ def test_a_folder_that_is_not_there_or_is_a_file_holds_nothing():
     assert reading.list("a") == ()
 
 
+def test_what_stood_in_the_way_of_a_document_is_not_remembered(tmp_path):
+    files = LocalFiles(tmp_path)
+    (tmp_path / "d").write_text("in the way")
+    documents = Documents(files)
+    found = documents.reading().document("d/a.md")
+    assert found is not None
+    assert found.problem == "not_directory"
+    documents.reading().list("d/b")
+    (tmp_path / "d").unlink()
+    assert documents.reading().document("d/a.md") is None
+    reading = documents.reading()
+    assert reading.list("d/b") == ()
+    assert reading.problems == {}
+
+
 def test_a_link_is_the_document_it_leads_to(tmp_path):
     (tmp_path / "CLAUDE.md").write_text("Be brief.")
     (tmp_path / "AGENTS.md").symlink_to("CLAUDE.md")
