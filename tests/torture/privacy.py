@@ -261,5 +261,17 @@ PRIVACY = Row(
             "        return self.covers(",
             "a file that calls itself private is anybody's",
         ),
+        Defect(
+            "runtime/toolbox.py",
+            "        if self.view.hides and is_private(self.files, entry, self.view):\n            return True\n",
+            "",
+            "a tool lists the names of private files",
+        ),
+        Defect(
+            "runtime/explorer.py",
+            "        if is_unseen(files, under, view):\n            raise NoSuchPath(under) from None\n",
+            "",
+            "who takes a private file for a folder is told that it is a file",
+        ),
     ),
 )
