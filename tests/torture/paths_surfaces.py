@@ -79,7 +79,7 @@ def ways_into(desk: Desk) -> Iterator[dict[str, Way]]:
         workspace = stack.enter_context(desk.open())
         served = stack.enter_context(Served([desk.root], open=lambda _, agent: _opened(desk, agent)))
         app = build(served, token=_TOKEN, clock=FixedClock(_NOW), hosts=LOOPBACK)
-        port = stack.enter_context(wire.at_a_port(app))
+        port = stack.enter_context(wire.at_a_port(app, log_level="critical"))
         yield {
             **_library(desk, workspace),
             **_tools(workspace),

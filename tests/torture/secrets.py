@@ -4,33 +4,45 @@
 recall; one that it knows and that is in a sink all the same got past it, which no share of them may.
 """
 
+import json
 import logging
 import random
 import re
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.innocent import SORTS, lines
 from bench.planted import BY_CONTEXT, BY_FORM, Planted, is_covered, planted
 from tests.privacy.house import shell
+from tests.stubs.clients import talk
 from tests.stubs.embeddings import EmbeddingsStub
+from tests.torture import wire
 from tests.torture.desk import FILES, Desk
 from tests.torture.rows import Defect, Meter, Row
 
 from carrel.app import Workspace
+from carrel.clock import SystemClock
 from carrel.errors import CarrelError
+from carrel.http.app import build
+from carrel.http.served import Served
+from carrel.mcp.seat import Seat
+from carrel.mcp.server import build as build_mcp
 from carrel.screen.secrets import find
+from carrel.workspace.scope import Scope
 
 KINDS = len(BY_FORM) + len(BY_CONTEXT)
 _BATCH = 100
 _LEAST_RECALL, _MOST_WRONG = 0.99, 0.005
 _PLAIN = re.compile(r"[\w.~+/=-]{8,}")
+_TAIL = 12
 _PACKAGES = ("_pytest", "click", "hypothesis/internal", "httpx")
 _LINES = 2_000
 _SESSIONS = "agents/kate/sessions"
+_TOKEN = "t" * 43
 
 
 class Heard(NamedTuple):
@@ -42,6 +54,10 @@ class Heard(NamedTuple):
     errors: list[str]
 
 
+class Broke(Exception):
+    """Something that should not happen; its name may be told, what it says not."""
+
+
 class Listener(logging.Handler):
     """Keeps every line that anybody logs, however small."""
 
@@ -50,7 +66,7 @@ class Listener(logging.Handler):
         self.kept = kept
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.kept.append(self.format(record))
+        self.kept.append(f"{record.name}: {self.format(record)}")
 
 
 @contextmanager
@@ -63,9 +79,11 @@ def _listening() -> Iterator[Heard]:
     spans, logged = in_memory_span_exporter.InMemorySpanExporter(), list[str]()
     provider, root = TracerProvider(), logging.getLogger()
     provider.add_span_processor(export.SimpleSpanProcessor(spans))
-    level, tracer, listener = root.level, trace.get_tracer, Listener(logged)
+    level, listener = root.level, Listener(logged)
+    before = trace.get_tracer, trace.get_tracer_provider
     with EmbeddingsStub() as stub:
-        trace.get_tracer = provider.get_tracer  # the one of the process can be set once only
+        # The one of the process can be set once only; spans are made where there is one.
+        trace.get_tracer, trace.get_tracer_provider = provider.get_tracer, lambda: provider
         root.addHandler(listener)
         root.setLevel(logging.DEBUG)
         try:
@@ -73,7 +91,7 @@ def _listening() -> Iterator[Heard]:
         finally:
             root.setLevel(level)
             root.removeHandler(listener)
-            trace.get_tracer = tracer
+            trace.get_tracer, trace.get_tracer_provider = before
 
 
 def _desk(folder: Path, heard: Heard, files: Mapping[str, str] = FILES) -> Desk:
@@ -106,6 +124,9 @@ def _say(workspace: Workspace, number: int, text: str) -> Iterator[Callable[[], 
     yield lambda: tools.call("memory_write", {"action": "add", "text": text})
     yield lambda: tools.call("write_file", {"path": f"memory/entities/p{number}.md", "content": text})
     yield lambda: workspace.update_session_index(session, summary=text, title=text)
+    yield lambda: memory.notebook("memory/kate.md").append("Keys", f"# {text}")  # refused, and told why
+    yield lambda: tools.call("edit_file", {"path": "AGENTS.md", "old": text, "new": "x"})
+    yield lambda: workspace.search(f"({text}", mode="regex")
     if number % 10 == 0:
         yield lambda: workspace.prepare(session, text)
         yield lambda: workspace.search(text, mode="vector")
@@ -114,7 +135,7 @@ def _say(workspace: Workspace, number: int, text: str) -> Iterator[Callable[[], 
 def _live(desk: Desk, heard: Heard, samples: Sequence[Planted]) -> dict[str, str]:
     """Let all of it come in, do what is done at night, and return everything that was kept of it."""
     with desk.open() as workspace:
-        for number, sample in enumerate(samples):
+        for number, sample in enumerate((_HARMLESS, *samples)):
             for way in _say(workspace, number, sample.text):
                 with _telling(heard):
                     way()
@@ -123,10 +144,14 @@ def _live(desk: Desk, heard: Heard, samples: Sequence[Planted]) -> dict[str, str
                 work()
         with _telling(heard):
             workspace.conversations.learning.consolidate(None)
+        with _telling(heard):
+            workspace.tools().call("read_file", {"path": f"{_MARK}.md"})
+        workspace.prepare(_MARK, "What is there?")
         workspace.search("keys", mode="hybrid")
         workspace.searching.wait()
         rows = (workspace.memory.history(limit=100_000), workspace.memory.facts(limit=100_000),
                 workspace.records.audit.events(limit=100_000), workspace.memory.review.waiting(limit=10_000))  # fmt: skip
+    _break_down(desk, heard, samples)
     return {
         "files": _read(desk.root, lambda path: ".carrel" not in path and not path.startswith(_SESSIONS))
         + _read(desk.home, lambda path: path.startswith("data")),
@@ -147,6 +172,41 @@ def _telling(heard: Heard) -> Iterator[None]:
         heard.errors.append(f"{error.message} {error.hint}")
 
 
+def _break_down(desk: Desk, heard: Heard, samples: Sequence[Planted]) -> None:
+    """Let a server fail in the midst of its work, by HTTP and by MCP, with each of them in the error.
+
+    What breaks is told to the log, to who traces, and to who asked.
+    """
+    with ExitStack() as stack:
+        served = stack.enter_context(Served([desk.root], open=lambda _, agent: _opened(desk, agent)))
+        app = build(served, token=_TOKEN, clock=SystemClock())
+        port, workspace = stack.enter_context(wire.at_a_port(app)), served.workspace(agent="kate")
+        said = iter([*(sample.text for sample in samples for _ in _SERVERS)])
+
+        def breaks(*_: object, **__: object) -> object:
+            raise Broke(next(said))
+
+        workspace.searching.find = breaks  # type: ignore[method-assign]
+        head = {"Authorization": f"Bearer {_TOKEN}"}
+        for _ in samples:
+            answer = wire.send(port, "GET", b"/api/v1/w/default/search?q=keys&agent=kate", head)
+            heard.errors.append(f"http {answer.status} {answer.text}")
+        heard.errors.extend(talk(_by_protocol(workspace), lambda client: _asked(client, len(samples))))
+        assert next(said, None) is None, "somebody did not break down"
+
+
+def _opened(desk: Desk, agent: str | None) -> Workspace:
+    return Workspace.open(desk.root, agent=agent, team=agent is None, environ=desk.environ)
+
+
+def _by_protocol(workspace: Workspace) -> Any:
+    return build_mcp(lambda _: Seat(workspace=workspace, scope=Scope.MAIN, may_write=True))
+
+
+async def _asked(client: Any, times: int) -> list[str]:
+    return [f"mcp {await client.call_tool('memory_search', {'query': 'keys'})}" for _ in range(times)]
+
+
 def _read(root: Path, wanted: Callable[[str], bool]) -> str:
     paths = (path for path in sorted(root.rglob("*")) if path.is_file())
     kept = (path.read_bytes() for path in paths if wanted(path.relative_to(root).as_posix()))
@@ -165,9 +225,31 @@ def _by_hand(folder: Path, heard: Heard, samples: Sequence[Planted]) -> str:
     )
 
 
+_MARK = "plainunhiddenword4711"
+_HARMLESS = Planted("harmless", "", f"The harbour has {_MARK} and many boats.", 0, 0)
+"""What comes in like the secrets, and is no secret."""
+
+_SERVERS = ("carrel.http", "carrel.mcp")
+_FOUND = {
+    **dict.fromkeys(("files", "transcripts", "index", "records", "exports", "embeddings"), (_MARK,)),
+    "errors": (_MARK, "http 500", "mcp "),
+    "logs": (*(f"{name}: " for name in _SERVERS), Broke.__name__),
+    "telemetry": (_MARK, Broke.__name__),
+}
+"""What is found in each sink if somebody looks there: the harmless, or its session, or what broke by its name."""
+
+
+def _looked_in(meter: Meter, kept: Mapping[str, str]) -> set[str]:
+    """Return the sinks in which what may be there is there; in any other, nobody would have seen a secret."""
+    missing = {sink: [mark for mark in _FOUND[sink] if mark not in text] for sink, text in kept.items()}
+    for sink, marks in missing.items():
+        meter.check(not marks, f"{sink} does not have {marks}, so that nothing would be found there")
+    return {sink for sink, marks in missing.items() if not marks}
+
+
 def keep_no_secret(meter: Meter) -> None:
     """Let batches of secrets come in, each into a workspace of its own, and look for them everywhere."""
-    chance, batch, sinks = random.Random(meter.seed), 0, list[str]()
+    chance, batch, sinks = random.Random(meter.seed), 0, set(_FOUND)
     drawn, got_by = _drawn(chance, meter.wanted), 0
     while meter.goes_on and drawn:
         samples, drawn = drawn[:_BATCH], drawn[_BATCH:]
@@ -177,10 +259,10 @@ def keep_no_secret(meter: Meter) -> None:
             kept["exports"] += _by_hand(meter.folder / f"written{batch}", heard, samples)
             kept |= {"embeddings": "\n".join(heard.stub.texts), "logs": "\n".join(heard.logged),
                      "errors": "\n".join(heard.errors), "telemetry": _spans(heard)}  # fmt: skip
-        sinks = sorted(kept)
+        sinks &= _looked_in(meter, kept)
         for sample in samples:
-            piece = _piece(sample)
-            found = [sink for sink, text in kept.items() if piece and piece in text]
+            pieces = _pieces(sample)
+            found = [sink for sink, text in kept.items() if any(piece in text for piece in pieces)]
             got_by += bool(found)
             meter.check(
                 not (found and is_covered(sample)),
@@ -188,7 +270,9 @@ def keep_no_secret(meter: Meter) -> None:
             )
             meter.tried()
         batch += 1
-    _tell(meter, sinks, 1 - got_by / max(1, meter.trials))
+    meter.left_out += [f"not looked in: {sink}" for sink in sorted(set(_FOUND) - sinks)]
+    meter.left_out.append("not tried: errors that repeat a name (of a tool, a file, a mode) to who gave it")
+    _tell(meter, sorted(sinks), 1 - got_by / max(1, meter.trials))
 
 
 def _drawn(chance: random.Random, wanted: int) -> list[Planted]:
@@ -198,12 +282,22 @@ def _drawn(chance: random.Random, wanted: int) -> list[Planted]:
     return [samples[kind * each + n] for n in range(each) for kind in range(KINDS)]
 
 
-def _piece(sample: Planted) -> str:
-    """Return a part of a secret that looks the same however it is written down, nothing where there is none."""
+def _pieces(sample: Planted) -> set[str]:
+    """Return parts of a secret that look the same however it is written down: of its middle, and of its end.
+
+    Where it has none that is long enough, it is looked for whole, in each way in which it may be written.
+    """
     secret = sample.text[sample.start : sample.end]
     plain = max(_PLAIN.findall(secret), key=len, default="")
+    if not plain:
+        return {
+            secret,
+            json.dumps(secret)[1:-1],
+            json.dumps(secret, ensure_ascii=False)[1:-1],
+            escape(secret),
+        }
     middle = max(0, len(plain) // 2 - 20)
-    return plain[middle : middle + 40]
+    return {plain[middle : middle + 40], plain[-_TAIL:]}
 
 
 def _spans(heard: Heard) -> str:
@@ -253,6 +347,24 @@ SECRETS = Row(
             "    return redact(query).text\n",
             "    return redact(query).text and query\n",
             "a query is kept with the secrets in it",
+        ),
+        Defect(
+            "telemetry.py",
+            "record_exception=False",
+            "record_exception=True",
+            "a span tells what an error says",
+        ),
+        Defect(
+            "mcp/answers.py",
+            "doing, type(error).__name__, place)",
+            "doing, repr(error), place)",
+            "a log tells what an error says",
+        ),
+        Defect(
+            "index/literal/needles.py",
+            "raise BadPattern(redact(problem).text, hint=_HINT)",
+            "raise BadPattern(problem, hint=_HINT)",
+            "an error quotes the secret that was looked for",
         ),
     ),
 )

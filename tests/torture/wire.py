@@ -21,11 +21,12 @@ class Answer(NamedTuple):
 
 
 @contextmanager
-def at_a_port(app: Interface) -> Iterator[int]:
+def at_a_port(app: Interface, log_level: str | None = None) -> Iterator[int]:
     """Serve as `carrel serve` does, in a thread, and yield the port."""
     config = uvicorn.Config(
-        app, port=0, http=Impatient, ws="none", lifespan="on", log_config=None, log_level="critical"
-    )  # type: ignore[arg-type]
+        app,  # type: ignore[arg-type]
+        port=0, http=Impatient, ws="none", lifespan="on", log_config=None, log_level=log_level, access_log=False,
+    )  # fmt: skip
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 from carrel.errors import UsageError
+from carrel.screen.secrets import redact
 from carrel.sessions.search import MOST_RANGES, Range
 
 LONGEST_SUBSTRING = 10_000
@@ -210,7 +211,7 @@ def _compiled(wanted: str, *, case: bool) -> Any:
         compiled = re2.compile(_BY_LINE + wanted, options)
     except re2.error as error:
         problem = error.args[0].decode("utf-8", "replace").replace(_BY_LINE, "", 1)
-        raise BadPattern(problem, hint=_HINT) from None
+        raise BadPattern(redact(problem).text, hint=_HINT) from None  # it quotes what was asked for
     finally:
         re2.purge()  # it would keep the last 128, each with megabytes of states
     if compiled.programsize > LARGEST_PROGRAM:

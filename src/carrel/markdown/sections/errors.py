@@ -49,7 +49,7 @@ class SectionConflict(Conflict):
 
 
 class BadSectionText(UsageError):
-    """A text would not stay within the section that it was meant for, or would change another."""
+    """A text, which is not quoted, would not stay within the section meant for it, or change another."""
 
     code = "bad_section_text"
 

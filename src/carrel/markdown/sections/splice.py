@@ -46,15 +46,17 @@ def only_deeper(headings: Iterable[Heading], level: int) -> None:
     """Refuse headings that would end the section of this level rather than be nested in it."""
     for heading in headings:
         if heading.level <= level:
-            shown = f"{'#' * heading.level} {heading.words[:60]}"
-            raise BadSectionText(f"{shown!r} in it is not below the section's own {'#' * level}")
+            raise BadSectionText(
+                f"a {'#' * heading.level} in it is not below the section's own {'#' * level}"
+            )
 
 
 def no_headings(headings: Sequence[Heading]) -> None:
     """Refuse headings of any level."""
     if headings:
-        shown = f"{'#' * headings[0].level} {headings[0].words[:60]}"
-        raise BadSectionText(f"{shown!r} in it is a heading, which begins a section of its own")
+        raise BadSectionText(
+            f"a {'#' * headings[0].level} in it is a heading, which begins a section of its own"
+        )
 
 
 def core_span(text: str) -> tuple[int, int]:
