@@ -156,6 +156,13 @@ def test_a_pattern_that_cannot_be_used_is_refused_with_a_hint(wanted, problem):
     assert caught.value.hint
 
 
+def test_a_pattern_is_quoted_without_the_secret_in_it():
+    key = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
+    with pytest.raises(BadPattern, match="REDACTED") as caught:
+        pattern(f"({key}")
+    assert key not in caught.value.message
+
+
 def test_a_substring_that_is_too_long_is_refused():
     with pytest.raises(BadPattern, match="10,001"):
         substring("x" * (LONGEST_SUBSTRING + 1))
