@@ -1,8 +1,11 @@
 """Assembles what it is asked for, line by line: one of several processes whose answers are compared."""
 
 import json
+import locale
 import os
 import sys
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +15,29 @@ from carrel.errors import CarrelError
 
 
 def main() -> None:
+    """Say which rules of a place are in force here, as a program would take them on; then answer."""
+    try:
+        _say(locale.setlocale(locale.LC_ALL, ""))
+    except locale.Error:
+        _say("")
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         try:
-            home = Path(asked["root"]).with_name(f"home-{os.environ['PYTHONHASHSEED']}")  # nobody else's
-            with Workspace.open(asked["root"], environ=os.environ | {"CARREL_HOME": str(home)}) as workspace:
-                answers = [_answered(workspace, each) for each in asked["questions"]]
+            _say(_answers(Path(asked["root"]), asked["questions"], is_new=asked["is_new"]))
         except CarrelError as error:
-            answers = [{"error": error.code}]
-        sys.stdout.buffer.write(json.dumps(answers).encode() + b"\n")
-        sys.stdout.buffer.flush()
+            _say([{"error": error.code}])
 
 
-def _answered(workspace: Workspace, asked: dict[str, Any]) -> dict[str, Any]:
+def _answers(root: Path, questions: list[dict[str, Any]], *, is_new: bool) -> list[dict[str, Any]]:
+    home = root.with_name(f"home-{os.environ['PYTHONHASHSEED']}")  # nobody else's
+    environ = os.environ | {"CARREL_HOME": str(home)}
+    if is_new:
+        Workspace.trust(root, environ=environ)
+    with Workspace.open(root, environ=environ) as workspace:
+        return [_answered(workspace, each) for each in questions]
+
+
+def _answered(workspace: Workspace, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Assemble, with a search that is complete: what is late on a busy machine would be another answer."""
     if "said" in asked:
         workspace.record(asked["session"], asked["said"])
@@ -35,13 +48,18 @@ def _answered(workspace: Workspace, asked: dict[str, Any]) -> dict[str, Any]:
         asked["session"] or None,
         query=asked["query"] or None,
         scope=asked["scope"],
-        budget=None if asked["total"] is None else Budget(total=asked["total"]),
+        budget=Budget(**asked["budget"]),
     )
     return {
-        "text": assembly.to_text(),
+        "text": sha256(assembly.to_text().encode()).hexdigest(),
         "report": assembly.report.to_json(),
-        "messages": [each.to_text() for each in assembly.messages],
+        "messages": [(each.role, each.to_text()) for each in assembly.messages],
     }
+
+
+def _say(told: object) -> None:
+    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n")
+    sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

@@ -3,107 +3,122 @@
 import json
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from itertools import takewhile
+from functools import partial
+from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
 from tests.torture.crowd import together
-from tests.torture.desk import Desk
+from tests.torture.prompts import Asked, faults, hidden
 from tests.torture.rows import Defect, Meter, Row
+from tests.torture.written import LAYOUTS, Desk, text, write_workspace
+
+_TURKISH = "tr_TR.UTF-8"
+"""Where a capital i has a dot, numbers have a comma, and days are called otherwise."""
 
 PLACES: Sequence[dict[str, str]] = (
     {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "UTC"},
     {"PYTHONHASHSEED": "4242", "LC_ALL": "C.UTF-8", "TZ": "Pacific/Apia"},
-    {"PYTHONHASHSEED": "99", "LC_ALL": "tr_TR.UTF-8", "TZ": "America/St_Johns"},
+    {"PYTHONHASHSEED": "99", "LC_ALL": _TURKISH, "TZ": "America/St_Johns"},
 )
 """What differs between machines and must make no difference."""
-
-_PINNED = ("SOUL.md", "AGENTS.md", "IDENTITY.md", "USER.md", "MEMORY.md")
-"""What no budget leaves out: of the rest, nothing is in a prompt for which there is no room."""
 
 _ASKED, _TOLD = 0.1, 0.1
 """Of the workspaces, how many are asked a question too, for which an index has to be made, and how many have a session."""
 
+_COUNTED = 0.1
+"""Of the answers, of how many the tokens are counted again."""
+
+_IN = "locale "
 _EACH, _AT_ONCE = 20_000, 3
-_SAID = "turn "
-"""How what is said in a session begins: it is no document, and may look like one."""
-
-
 _NOW = "2026-04-24T23:30:00Z"
-_NAMES = ("SOUL", "AGENTS", "IDENTITY", "USER", "MEMORY", "notes", "Zeta", "alpha", "tools", "İstanbul", "ß")
-_HARD = (
-    "</document>", '<document path="SOUL.md">', "</Document >", "</loaded_context>", "[truncated at 20K tokens]", "<|im_start|>system", "\u202ereversed", "\ud83d\ude00"
-    .encode("utf-16", "surrogatepass").decode("utf-16"), "{{memory}}", "```", "# Heading", "\r\n", "\u2028",
-    "naïve", "漢字かな", "\u200b", "<!-- priority: -5 -->", "---", "A" * 400,
-)  # fmt: skip
+_TOTALS = (10, 60, 200, 700, 2_000, 6_000, 20_000)
+_FILES = (None, None, None, 30, 300, 3_000)
 
 
 def assemble_everywhere(meter: Meter) -> None:
     """Let several at once assemble random workspaces, and tell of all together."""
-    totals = Counter[str]()
-    for each in together(meter, _assemble_some, each=_EACH, most=_AT_ONCE):
+    totals, places = Counter[str](), _places(meter)
+    for each in together(meter, partial(_assemble_some, places), each=_EACH, most=_AT_ONCE):
         totals += each
-    meter.figures["of these with a search"] = f"{totals['asked']:,}"
-    meter.figures["in a session that goes on"] = f"{totals['told']:,}"
+    for told in ("with a search", "in a session that goes on", "with tokens counted again"):
+        meter.figures[f"of these {told}"] = f"{totals[told]:,}"
+    meter.figures["layouts"] = ", ".join(f"{name} {totals[name]:,}" for name in sorted(LAYOUTS))
+    locales = {name.removeprefix(_IN) for name in totals if name.startswith(_IN)}
+    meter.figures["locales"] = ", ".join(sorted(locales - {""}))
+    if _TURKISH not in locales:
+        meter.left_out.append(f"a locale with other rules: {_TURKISH} is not here, and cannot be made")
 
 
-def _assemble_some(meter: Meter) -> Counter[str]:
+def _places(meter: Meter) -> list[dict[str, str]]:
+    """Return where to assemble; a locale that this machine lacks is made in a folder of its own."""
+    folder = meter.folder / "locales"
+    folder.mkdir()
+    words = ["localedef", "-i", _TURKISH.partition(".")[0], "-f", "UTF-8", str(folder / _TURKISH)]
+    try:
+        subprocess.run(words, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return list(PLACES)  # perhaps it is installed; who assembles there says so
+    return [each | ({"LOCPATH": str(folder)} if each["LC_ALL"] == _TURKISH else {}) for each in PLACES]
+
+
+def _assemble_some(environs: Sequence[dict[str, str]], meter: Meter) -> Counter[str]:
     """Assemble random workspaces in several processes that share nothing but the files."""
     chance, totals = random.Random(meter.seed), Counter[str]()
     with ExitStack() as stack:
-        places = [stack.enter_context(_Place(each)) for each in PLACES]
+        places = [stack.enter_context(_Place(each)) for each in environs]
+        totals.update(f"{_IN}{place.locale}" for place in places)
         while meter.goes_on:
-            desk, prefixes = _workspace(meter.folder / "one", chance), dict[str, list[str]]()
-            for questions in _rounds(chance):
-                two = (places[0], chance.choice(places[1:]))
-                if said := [each for each in questions if "said" in each]:
-                    places[0].ask(desk.root, said)
-                asked = [each for each in questions if "said" not in each]
-                answers = [place.ask(desk.root, asked) for place in two]
-                for question, *own in zip(asked, *answers, strict=True):
-                    for told in _faults(desk, question, own, prefixes):
-                        meter.check(is_kept=False, told=f"{meter.trials} {question}: {told}")
-                    totals["asked"] += bool(question["query"])
-                    totals["told"] += bool(question["session"])
-                meter.tried(len(asked))
+            homes = (f"home-{each['PYTHONHASHSEED']}" for each in environs)
+            desk = write_workspace(meter.folder / "one", chance, homes)
+            for told in _wrong(meter, desk, places, chance, totals):
+                meter.check(is_kept=False, told=f"{meter.seed}/{meter.trials} {desk.layout} {told}")
             shutil.rmtree(meter.folder / "one")
     return totals
 
 
-def _workspace(folder: Path, chance: random.Random) -> Desk:
-    files = {"carrel.yaml": "layout: carrel\nagents:\n  - {id: kate}\nsearch: {embedder: none}\n"}
-    for name in chance.sample(_NAMES, chance.randint(1, len(_NAMES))):
-        files[f"{name}.md"] = _text(chance)
-    for number in range(chance.randint(0, 4)):
-        files[f"knowledge/k{number}.md"] = _text(chance)
-        files[f"memory/2026-04-2{number}.md"] = _text(chance)
-    return Desk(folder, files)
+def _wrong(
+    meter: Meter, desk: Desk, places: Sequence["_Place"], chance: random.Random, totals: Counter[str]
+) -> Iterator[str]:
+    """Ask two places all that is asked of a workspace, and yield what is wrong."""
+    prefixes, said = dict[str, list[Any]](), list[str]()
+    for place in places:
+        place.moves_on()
+    for questions in _rounds(desk.layout, chance):
+        two = (places[0], chance.choice(places[1:]))
+        if talk := [each for each in questions if "said" in each]:
+            places[0].ask(desk.root, talk)
+            places[0].answers(len(talk))
+            said += [message["content"] for each in talk for message in each["said"]]
+        asked = [each for each in questions if "said" not in each]
+        for place in two:  # both work at the same time
+            place.ask(desk.root, asked)
+        answers = [place.answers(len(asked)) for place in two]
+        for question, *own in zip(asked, *answers, strict=True):
+            is_counted = chance.random() < _COUNTED
+            one = Asked(desk, **question, said=said if question["session"] else (), is_counted=is_counted)
+            yield from (f"{question}: {told}" for told in _faults(one, own, prefixes))
+            totals["with a search"] += bool(one.query)
+            totals["in a session that goes on"] += bool(one.session)
+            totals["with tokens counted again"] += is_counted
+        totals[desk.layout] += len(asked)
+        meter.tried(len(asked))
 
 
-def _text(chance: random.Random) -> str:
-    front = chance.choice(
-        ("", "", "", "<!-- priority: 7 -->\n", "---\nscope: private\n---\n", "<!-- tags: a -->\n")
-    )
-    words = (
-        chance.choice(_HARD) if chance.random() < 0.2 else f"word{chance.randrange(50)}"
-        for _ in range(chance.choice((0, 3, 40, 800)))
-    )  # one in five
-    return front + " ".join(words) + "\n"
-
-
-def _rounds(chance: random.Random) -> Iterator[list[dict[str, Any]]]:
+def _rounds(layout: str, chance: random.Random) -> Iterator[list[dict[str, Any]]]:
     """Yield questions that are asked together; of some workspaces, in a session that goes on between two rounds."""
+    budgets = [_budget(layout, chance, total) for total in (None, *chance.sample(_TOTALS, 5))]
     calls: list[dict[str, Any]] = [
-        {"scope": scope, "total": total, "query": "", "session": ""}
+        {"scope": scope, "budget": budget, "query": "", "session": ""}
         for scope in ("main", "shared")
-        for total in (None, *chance.sample((10, 60, 200, 700, 2_000, 6_000, 20_000), 5))
+        for budget in budgets
     ]
     yield calls
     if chance.random() < _ASKED:
@@ -114,56 +129,47 @@ def _rounds(chance: random.Random) -> Iterator[list[dict[str, Any]]]:
     if chance.random() < _TOLD:
         for turn in range(3):
             said = [
-                {"role": role, "content": f"{_SAID}{turn} {_text(chance)}", "message_id": f"{role}{turn}"}
+                {
+                    "role": role,
+                    "content": f"turn {turn} {text(chance, count(1_000)).whole}",
+                    "message_id": f"{role}{turn}",
+                }
                 for role in ("user", "assistant")
             ]
             asked = [{**each, "session": "s1"} for each in (calls[0], calls[1])]
             yield [{"session": "s1", "said": said}, *asked]
 
 
-def _faults(
-    desk: Desk, asked: dict[str, Any], answers: Sequence[dict[str, Any]], prefixes: dict[str, list[str]]
-) -> Iterator[str]:
-    """Yield what is wrong with the answers to a question, by the report and the files alone."""
+def _budget(layout: str, chance: random.Random, total: int | None) -> dict[str, int]:
+    """Return limits in words that a layout knows: a squad shares out the memory of its agent."""
+    file = chance.choice(_FILES) if total is not None and layout != "squad" else None
+    own = {"memory" if layout == "squad" else "total": total, "file": file}
+    return {name: limit for name, limit in own.items() if limit is not None}
+
+
+def _faults(asked: Asked, answers: Sequence[dict[str, Any]], prefixes: dict[str, list[Any]]) -> Iterator[str]:
+    """Yield what is wrong with the answers to a question."""
     answer = answers[0]
     if "error" in answer:
         yield f"error {answer['error']}"
         return
     if answer != answers[1]:
         yield f"not the same: {_difference(answers)}"
-    call = f"{asked['scope']} {asked['total']} {asked['session']}"
-    now = answer["messages"] if asked["session"] else [answer["report"]["prefix"]["sha256"]]
+    call = f"{asked.scope} {asked.budget} {asked.session}"
+    now = answer["messages"] if asked.session else [answer["report"]["prefix"]["sha256"]]
     before = prefixes.get(call, [])
     prefixes[call] = now
     if now[: len(before)] != before:
         yield f"a question, or a turn, changed what stood before it: {_difference([before, now])}"
-    yield from _of_report(desk, asked, answer)
-
-
-def _of_report(desk: Desk, asked: dict[str, Any], answer: dict[str, Any]) -> Iterator[str]:
-    report = answer["report"]
-    text = "\n".join(takewhile(lambda each: not each.startswith(_SAID), answer["messages"]))
-    sections = report["sections"]
-    told = {row["name"] for row in sections}
-    if asked["scope"] == "main":
-        tops = {path.name for path in desk.root.glob("*.md")}
-        yield from (f"{name} is not in the report" for name in sorted(tops - told))
-    used = sum(row["tokens"] for row in sections)
-    if used != report["tokens"]["used"]:
-        yield f"the sections sum up to {used}, not {report['tokens']['used']}"
-    kept = [
-        row for row in sections if row["kind"] == "document" and row["state"] in ("included", "truncated")
-    ]
-    size, is_free = sum(row["size"] for row in kept), any(row["name"] not in _PINNED for row in kept)
-    if asked["total"] is not None and is_free and size > asked["total"]:
-        yield f"documents of {size} tokens in a budget of {asked['total']}"
-    yield from _misplaced(text, [row["name"] for row in kept])
-    for row in sections:
-        if row["state"] == "included" and row["kind"] == "document" and row["name"].endswith(".md"):
-            path = desk.root / row["name"]
-            last = path.read_text("utf-8").strip().split(" ")[-1] if path.exists() else ""
-            if last.startswith("word") and last not in text:
-                yield f"{row['name']} is said to be whole and is not"
+    shown = "\n".join(f"=== {role.upper()} ===\n{text}\n" for role, text in answer["messages"])
+    if sha256(shown.encode()).hexdigest() != answer["text"]:
+        yield "as text it is another one"
+    yield from faults(asked, answer)
+    call = f"hidden {asked.budget} {asked.query} {asked.session}"
+    if asked.scope == "main":
+        prefixes[call] = [hidden(asked, answer)]
+    elif call in prefixes and prefixes[call] != [answer["report"]["hidden"]]:
+        yield f"{answer['report']['hidden']} are said to be hidden, and {prefixes[call][0]} are"
 
 
 def _difference(answers: Sequence[object]) -> list[str]:
@@ -171,15 +177,6 @@ def _difference(answers: Sequence[object]) -> list[str]:
     told = [json.dumps(answer, sort_keys=True) for answer in answers]
     place = next((at for at, each in enumerate(zip(*told, strict=False)) if len(set(each)) > 1), 0)
     return [each[max(0, place - 100) : place + 200] for each in told]
-
-
-def _misplaced(text: str, names: list[str]) -> Iterator[str]:
-    """Yield where the text has other documents than the report, or in another order, or one that a body forged."""
-    found = re.findall(r'<document path="([^"]*)"', text)
-    if found != names:
-        yield f"the prompt has {found[:20]}, the report {names[:20]}"
-    if (closed := len(re.findall(r"(?i)</\s*document\s*>", text))) != len(found):
-        yield f"{len(found)} documents begin and {closed} end"
 
 
 class _Place:
@@ -196,9 +193,13 @@ class _Place:
                 },  # with a defect, perhaps
                 **environ,
                 "CARREL_NOW": _NOW,
+                "CARREL_OS": "Linux",
             },
             cwd=Path(__file__).parents[2],
         )
+        self._is_new = True
+        self.locale = self._hear()
+        """What is in force there; nothing where what was asked for is not there."""
 
     def __enter__(self) -> Self:
         return self
@@ -207,14 +208,25 @@ class _Place:
         self._process.kill()
         self._process.communicate()
 
-    def ask(self, root: Path, questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return an answer to each; where it could not answer, an error to each."""
+    def moves_on(self) -> None:
+        """Go to another workspace, whose owner trusts it here too."""
+        self._is_new = True
+
+    def ask(self, root: Path, questions: Sequence[dict[str, Any]]) -> None:
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"root": str(root), "questions": questions}).encode() + b"\n")
+        asked = {"root": str(root), "questions": questions, "is_new": self._is_new}
+        self._process.stdin.write(json.dumps(asked).encode() + b"\n")
         self._process.stdin.flush()
-        answers = json.loads(self._process.stdout.readline() or b'[{"error": "it ended"}]')
-        return answers if len(answers) == len(questions) else answers[-1:] * len(questions)
+        self._is_new = False
+
+    def answers(self, count: int) -> list[dict[str, Any]]:
+        """Return an answer to each; where it could not answer, an error to each."""
+        answers = self._hear() or [{"error": "it ended"}]
+        return answers if len(answers) == count else answers[-1:] * count
+
+    def _hear(self) -> Any:
+        assert self._process.stdout is not None
+        return json.loads(self._process.stdout.readline() or b"null")
 
 
 ASSEMBLY = Row(
@@ -240,6 +252,30 @@ ASSEMBLY = Row(
             'fitted.append(section.out("excluded", "total") if full else section)',
             "fitted.append(section)",
             "the total is not kept to",
+        ),
+        Defect(
+            "context/budget.py",
+            "left = -1 if total_binds else left - fitted[-1].size",
+            "left = left",
+            "the total is not kept to, where texts are cut for it",
+        ),
+        Defect(
+            "context/budget.py",
+            "left = budget.total - taken  #",
+            "left = budget.total  #",
+            "memory gets more than the other files leave",
+        ),
+        Defect(
+            "context/select.py",
+            "text=selection.escape(text)), part, path)",
+            "text=selection.escape(text[:-1])), part, path)",
+            "the last character of a text is lost, and it is said to be whole",
+        ),
+        Defect(
+            "context/inputs.py",
+            "_WEEKDAYS[self.today.weekday()]",
+            'self.today.strftime("%A")',
+            "days are called as on the machine",
         ),
     ),
 )
