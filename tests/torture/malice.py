@@ -8,13 +8,16 @@ import shutil
 import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.torture.crowd import together
 from tests.torture.desk import Child, Say
+from tests.torture.listening import listen
 from tests.torture.rows import Defect, Meter, Row
 
 from carrel.app import Workspace
@@ -32,9 +35,23 @@ _DEPTHS = (20, 50, 50, 50, 50, 50, 50, 300)
 """Folders within each other; a look at the deepest costs more than all else, so they are the fewest."""
 
 _EACH, _AT_ONCE = 500, 2
+_LISTENED = 20
+"""Of so many workspaces that open, one is listened to as a server does, which takes a second."""
 
-_RUNS = ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "os.spawn", "pty.spawn")
+_RUNS = frozenset(
+    (
+        "subprocess.Popen",
+        "os.exec",
+        "os.posix_spawn",
+        "os.system",
+        "os.spawn",
+        "pty.spawn",
+        "os.fork",
+        "os.forkpty",
+    )
+)
 _ASKS = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.gethostbyname", "urllib.Request")
+_COUNTED = frozenset(("opened", "refused", "heard", "deaf"))
 Trick = Callable[[Path, random.Random], None]
 
 
@@ -228,45 +245,77 @@ def _crowd(root: Path, chance: random.Random) -> None:
 TRICKS: Sequence[Trick] = (_git, _settings, _bomb, _special, _log, _names, _depth, _skills, _state, _crowd)
 
 
+class Tempted(NamedTuple):
+    """What looks cost, and how many workspaces opened, were refused, and were listened to."""
+
+    costs: list[tuple[float, float]]
+    counts: Counter[str]
+
+
 def tempt(meter: Meter) -> None:
     """Let several at once make workspaces, and tell of all together."""
-    costs = [cost for each in together(meter, _tempt_some, each=_EACH, most=_AT_ONCE) for cost in each]
+    counts, costs = Counter[str](), list[tuple[float, float]]()
+    for each in together(meter, _tempt_some, each=_EACH, most=_AT_ONCE):
+        counts += each.counts
+        costs += each.costs
     seconds, megabytes = (max(each) for each in zip(*costs, strict=True)) if costs else (0, 0)
     meter.figures["the dearest"] = f"{seconds:.1f} s of the processor, {megabytes:.0f} MB"
+    codes = {word.partition(" ")[2]: count for word, count in counts.items() if word.startswith("refused ")}
+    told = ", ".join(f"{code} {count:,}" for code, count in sorted(codes.items()))
+    meter.figures["opened, and looked at in thirteen ways"] = f"{counts['opened']:,}"
+    meter.figures["refused with a type, and not counted"] = f"{sum(codes.values()):,} ({told})"
+    heard, deaf = counts["heard"], counts["deaf"]
+    meter.figures["listened to as a server does"] = f"{heard + deaf:,}, a change inside heard of in {heard:,}"
 
 
-def _tempt_some(meter: Meter) -> list[tuple[float, float]]:
+def _tempt_some(meter: Meter) -> Tempted:
     """Make a workspace of some tricks, look at it in every way, and return what each look cost."""
-    chance, costs = random.Random(meter.seed), list[tuple[float, float]]()
+    chance, tempted = random.Random(meter.seed), Tempted([], Counter())
     _warm(meter.folder)
     while meter.goes_on:
         folder = meter.folder / "one"
-        root = folder / "in/here/desk"  # so deep that no settings lead out of the folder
-        root.mkdir(parents=True)
-        os.chdir(root)
-        _put(root, "SOUL.md", "Soul.\n")
-        _elsewhere(root).mkdir()
-        _put(_elsewhere(root), "passwd", "root:x:0:0:root:/root:/bin/sh\n")
-        tricks = chance.sample(TRICKS, chance.randint(1, len(TRICKS)))
-        for trick in tricks:
-            with suppress(OSError):  # another stands in its way
-                trick(root, chance)
-        before = _outside(root)  # a trick may lead there itself
+        root, tricks = _set_out(folder, chance)
         told = f"{meter.seed}/{meter.trials} {'+'.join(each.__name__[1:] for each in tricks)}"
-        said = Child(lambda say, root=root, folder=folder: _watched(root, folder / "home", say)).listen()
-        meter.check(said and said[-1] == "done", f"{told}: it fell over after {said[-1:]}")
-        for line in said:
-            meter.check(not line.startswith("bad "), f"{told}: {line}")
-            costs += [_cost(line)] if line.startswith("cost ") else []
+        before = _outside(root)  # a trick may lead there itself
+        said = _ask(meter, told, partial(_watched, root, folder / "home"))
+        tempted.costs.extend(_cost(line) for line in said if line.startswith("cost "))
         canaries = list(folder.rglob("canary*"))
         meter.check(not canaries, f"{told}: {canaries[:1]}")
         outside = _outside(root).items() ^ before.items()
         written = sorted(path for path, _ in outside if path != folder / "home")
         meter.check(not written, f"{told}: written outside, {written[:5]}")
-        meter.tried()
+        if "opened" in said:
+            meter.tried()
+            if meter.trials % _LISTENED == 1:
+                said += _ask(meter, told, partial(_listened, root, folder / "home"))
+        tempted.counts.update(line for line in said if line.partition(" ")[0] in _COUNTED)
         os.chdir(meter.folder)
         shutil.rmtree(folder, ignore_errors=True)
-    return costs
+    return tempted
+
+
+def _set_out(folder: Path, chance: random.Random) -> tuple[Path, list[Trick]]:
+    """Make a workspace of some tricks, and go there."""
+    root = folder / "in/here/desk"  # so deep that no settings lead out of the folder
+    root.mkdir(parents=True)
+    os.chdir(root)
+    _put(root, "SOUL.md", "Soul.\n")
+    _elsewhere(root).mkdir()
+    _put(_elsewhere(root), "passwd", "root:x:0:0:root:/root:/bin/sh\n")
+    tricks = chance.sample(TRICKS, chance.randint(1, len(TRICKS)))
+    for trick in tricks:
+        with suppress(OSError):  # another stands in its way
+            trick(root, chance)
+    return root, tricks
+
+
+def _ask(meter: Meter, told: str, work: Callable[[Say], None]) -> list[str]:
+    """Have somebody look who may fall over, and return what they said."""
+    said = Child(work).listen()
+    meter.check(said and said[-1] == "done", f"{told}: it fell over after {said[-1:]}")
+    for line in said:
+        meter.check(not line.startswith("bad "), f"{told}: {line}")
+    return said
 
 
 def _outside(root: Path) -> dict[Path, bytes]:
@@ -290,15 +339,7 @@ def _warm(folder: Path) -> None:
 
 def _watched(root: Path, home: Path, say: Say) -> None:
     """Look at a workspace, and tell of each process, each call for the network, and what it cost."""
-
-    def hear(event: str, args: tuple[object, ...]) -> None:
-        if event in _RUNS or event in _ASKS:
-            say(f"bad {event} {str(args)[:100]!r}")
-
-    signal.alarm(_ALARM)
-    resource.setrlimit(resource.RLIMIT_CPU, (_ENOUGH, _ENOUGH))
-    start = resource.getrusage(resource.RUSAGE_SELF)
-    sys.addaudithook(hear)
+    start = _beware(say)
     _look(root, home, say)
     end = resource.getrusage(resource.RUSAGE_SELF)
     seconds = end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime
@@ -313,10 +354,32 @@ def _watched(root: Path, home: Path, say: Say) -> None:
     say("done")
 
 
+def _listened(root: Path, home: Path, say: Say) -> None:
+    """Listen to what changes in a workspace, and tell of what comes from outside of it."""
+    _beware(say)
+    listen(root, _elsewhere(root), home, say)
+    say("done")
+
+
+def _beware(say: Say) -> resource.struct_rusage:
+    """Tell from now on of each process and each call for the network, and return what was used up to now."""
+
+    def hear(event: str, args: tuple[object, ...]) -> None:
+        if event in _RUNS or event in _ASKS:
+            say(f"bad {event} {str(args)[:100]!r}")
+
+    signal.alarm(_ALARM)
+    resource.setrlimit(resource.RLIMIT_CPU, (_ENOUGH, _ENOUGH))
+    start = resource.getrusage(resource.RUSAGE_SELF)
+    sys.addaudithook(hear)
+    return start
+
+
 def _look(root: Path, home: Path, say: Say) -> None:
     environ = {"CARREL_HOME": str(home), "PATH": os.environ["PATH"]}
     try:
         with Workspace.open(root, environ=environ) as workspace:
+            say("opened")
             deeds: list[Callable[[], object]] = [
                 workspace.health,
                 workspace.validate,
@@ -339,8 +402,8 @@ def _look(root: Path, home: Path, say: Say) -> None:
                     pass
                 except Exception as error:  # noqa: BLE001 - this is what is looked for
                     say(f"bad {type(error).__name__} {str(error)[:200]!r}")
-    except CarrelError:
-        pass
+    except CarrelError as error:
+        say(f"refused {error.code}" if error.code and error.hint else f"bad no reason or hint: {error!r}")
 
 
 MALICE = Row(
@@ -364,6 +427,25 @@ MALICE = Row(
             "if self._passed_in_all > HOLES_LIMIT:",
             "if self._passed_in_all > 1 << 50:",
             "a hole in a log is read to its end",
+        ),
+        Defect(
+            "app.py",
+            "opened = open_workspace(path, environ=environ, layout=layout, lower=lower)",
+            "opened = open_workspace(path, environ=environ, layout=layout, lower=lower)\n"
+            '        __import__("subprocess").run(["git", "-C", str(path), "status"], capture_output=True)',
+            "git is asked how a workspace is, and runs what that names",
+        ),
+        Defect(
+            "app.py",
+            "settings = opened.config.settings\n        chosen",
+            'settings = opened.config.settings\n        __import__("os").fork() or __import__("os")._exit(0)\n        chosen',
+            "a process is started by a fork",
+        ),
+        Defect(
+            "http/watching.py",
+            "entry.is_dir(follow_symlinks=False)",
+            "entry.is_dir()",
+            "who listens hears of files behind a link",
         ),
     ),
 )
