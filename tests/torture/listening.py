@@ -19,6 +19,8 @@ _OWNER = Access(name="owner", right="admin", scope=Scope.MAIN)
 _INSIDE, _OUTSIDE = "inside.md", "heard.md"
 _LONGEST = 20.0
 _EACH = 0.2
+_TIMES = 3
+"""How often the change inside is waited for: what changed outside between two of them would have been told by then."""
 
 
 def listen(root: Path, elsewhere: Path, home: Path, say: Say) -> None:
@@ -35,15 +37,16 @@ def listen(root: Path, elsewhere: Path, home: Path, say: Say) -> None:
 
 
 async def _heard(served: Served, root: Path, elsewhere: Path) -> list[bytes]:
-    """Return all that is told until the change inside is; it comes after those outside, again and again."""
-    hub, frames = Hub(served, lambda _: True), list[bytes]()
+    """Return all that is told until changes inside are, with one outside between any two of them."""
+    hub, frames, inside = Hub(served, lambda _: True), list[bytes](), 0
     hub.start()
     changing = asyncio.create_task(_change(root, elsewhere))
     with suppress(TimeoutError):
         async with asyncio.timeout(_LONGEST), aclosing(hub.listen(served.names[0], _OWNER)) as stream:
             async for frame in stream:
                 frames.append(frame)
-                if _INSIDE.encode() in frame:
+                inside += _INSIDE.encode() in frame
+                if inside == _TIMES:
                     break
     changing.cancel()
     hub.stop()

@@ -438,7 +438,7 @@ MALICE = Row(
         Defect(
             "app.py",
             "settings = opened.config.settings\n        chosen",
-            'settings = opened.config.settings\n        __import__("os").fork() or __import__("os")._exit(0)\n        chosen',
+            "settings = opened.config.settings\n        os.waitpid(os.fork() or os._exit(0), 0)\n        chosen",
             "a process is started by a fork",
         ),
         Defect(

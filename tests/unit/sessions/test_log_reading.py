@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from carrel.files import Stale, Unreadable
+from carrel.files import Part, Stale, Unreadable
 from carrel.files.local import LocalFiles
 from carrel.sessions.log import Log
 from carrel.sessions.offsets import Offsets
@@ -198,3 +199,106 @@ def test_an_edit_far_before_a_torn_end_is_noticed_though_no_byte_came_or_went(tm
     assert ids(log) == ["m9", "m2"]
     assert log.number_of("m9") == 1
     assert log.number_of("m1") is None
+
+
+class Counted(EphemeralFiles):
+    """Tells how many bytes of files were read in parts."""
+
+    read_bytes = 0
+
+    def part(self, path: str, start: int, size: int) -> Part | None:
+        found = super().part(path, start, size)
+        self.read_bytes += len(found.data) if found else 0
+        return found
+
+
+def test_a_log_is_read_once_and_what_is_added_here_is_not_read_back() -> None:
+    data = b"".join((encode(HEADER), *(encode(entry(n, "x" * 2_000)) for n in range(1, 6))))
+    files = Counted({PATH: data})
+    log = log_of(files)
+    log.look()
+    assert files.read_bytes == len(data)
+    log.look()
+    assert files.read_bytes == len(data)
+    log.add([entry(6, "x" * 2_000), entry(7), entry(8)], HEADER)
+    assert files.read_bytes == len(data)
+    assert [placed.entry for placed in log.entries(6, 8)] == [entry(6, "x" * 2_000), entry(7), entry(8)]
+    assert files.read_bytes < 2 * len(data)
+
+
+def test_what_another_process_has_read_is_not_read_again(tmp_path: Path) -> None:
+    """Its cache was begun anew meanwhile, and is believed as it is now."""
+    data = b"".join((encode(HEADER), *(encode(entry(n, "x" * 2_000)) for n in range(1, 6))))
+    files, cache = Counted({PATH: data}), tmp_path / "cache.db"
+    first, second = log_of(files, mine := Offsets(cache)), log_of(files, theirs := Offsets(cache))
+    first.look()
+    first.flush()
+    theirs.forget(PATH)
+    second.look()
+    second.flush()
+    files.read_bytes = 0
+    assert first.look().entries == 5
+    assert files.read_bytes < len(data) / 2
+    assert first.version == second.version
+    mine.close()
+    theirs.close()
+
+
+def test_entries_that_are_kept_and_those_that_are_not_yet_are_one_row(tmp_path: Path) -> None:
+    log = log_of(LocalFiles(tmp_path), offsets := Offsets(tmp_path / "cache.db"))
+    log.add([entry(n) for n in range(1, 6)], HEADER)
+    log.flush()
+    log.add([entry(6), entry(7)], HEADER)
+    for first, last in ((1, 1), (2, 4), (5, 5), (5, 6), (6, 6), (7, 7), (1, 7), (7, 9), (8, 9)):
+        numbers = list(range(first, min(last, 7) + 1))
+        assert [placed.number for placed in log.entries(first, last)] == numbers
+        assert list(log.lines(first, last)) == [encode(entry(n)) for n in numbers]
+    offsets.close()
+
+
+def test_a_log_that_took_the_place_of_another_is_read_on_from_where_it_ends(tmp_path: Path) -> None:
+    place = tmp_path / PATH
+    place.parent.mkdir(parents=True)
+    place.write_bytes(encode(HEADER) + encode(entry(1, "x" * 2_000)))
+    log = log_of(LocalFiles(tmp_path))
+    assert ids(log) == ["m1"]
+    place.write_bytes(encode(HEADER) + encode(entry(2)))
+    assert ids(log) == ["m2"]
+    began = log.began
+    for number in (3, 4, 5):
+        with place.open("ab") as file:
+            file.write(encode(entry(number, "x" * 700)))
+        assert ids(log) == [f"m{n}" for n in range(2, number + 1)]
+    assert log.began == began
+
+
+@pytest.mark.parametrize("size", [32, 50, 150, 4_000])
+def test_where_a_log_with_a_hole_ends_is_known_and_nothing_of_it_is_read_again(
+    monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    in_chunks(monkeypatch, size)
+    a, b, c = (encode(entry(n)) for n in (1, 2, 3))
+    data = encode(HEADER) + a.rstrip() + bytes(400) + b.rstrip() + bytes(300) + b"\n" + c
+    files = Counted({PATH: data})
+    log = log_of(files)
+    assert log.look().size == files.read_bytes == len(data)
+    assert list(log.lines(1, 3)) == [a, b, c]
+    began, before = log.began, files.read_bytes
+    log.look()
+    assert (log.began, files.read_bytes) == (began, before)
+    log.add([entry(4)], HEADER)
+    assert list(log.lines(1, 4)) == [a, b, c, encode(entry(4))]
+    assert log.began == began
+
+
+def test_of_a_hole_no_more_is_read_than_two_of_the_longest_lines_have() -> None:
+    class Endless(Counted):
+        def part(self, path: str, start: int, size: int) -> Part | None:
+            found = super().part(path, min(start, 0), 0)
+            self.read_bytes += size
+            return replace(found, data=bytes(size), size=1 << 40) if found else None
+
+    files = Endless({PATH: b"x"})
+    with pytest.raises(Unreadable):
+        log_of(files).look()
+    assert 128 << 20 < files.read_bytes < 140 << 20

@@ -274,6 +274,23 @@ def test_objects_around_one_another_are_parsed_a_few_times_and_no_more() -> None
     assert many < 60 * max(process_time() - began, 0.05)  # it is parsed some eight times; 400 without a limit
 
 
+def test_a_damaged_line_is_given_to_the_parser_some_eight_times_whatever_stands_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed = list[int]()
+
+    def loads(data: bytes) -> object:
+        parsed.append(len(data))
+        raise ValueError("torn")
+
+    monkeypatch.setattr("carrel.plainjson.loads", loads)
+    for depth in (3, 400):
+        parsed.clear()
+        line = b"x" + b'{"type":"title","x":' * depth + b"[" + b"{}," * 5_000 + b"{}]" + b"}" * depth
+        assert decode(line).is_damaged
+        assert min(depth, 7) * len(line) / 2 < sum(parsed) <= 9 * len(line)
+
+
 def test_all_of_a_session_whose_newlines_are_gone_is_served() -> None:
     lines = [replace(HELLO, message_id=f"m{number}") for number in range(3_000)]
     assert served(b"".join(encode(line).rstrip() for line in lines) + b"\n") == lines

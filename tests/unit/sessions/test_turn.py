@@ -8,7 +8,16 @@ import pytest
 
 from carrel.errors import CarrelError
 from carrel.sessions.message import Message, Role, ToolCall
-from carrel.sessions.turn import BadMessage, Said, Sayable, said, stamp
+from carrel.sessions.turn import (
+    ATTACHMENT_LIMIT,
+    MESSAGE_LIMIT,
+    BadMessage,
+    MessageTooLarge,
+    Said,
+    Sayable,
+    said,
+    stamp,
+)
 
 
 def test_an_object_with_a_role_and_a_text_is_enough() -> None:
@@ -136,3 +145,8 @@ def test_a_value_of_ours_is_held_to_the_same_rules(given: Sayable) -> None:
     with pytest.raises(CarrelError) as caught:
         said(given)
     assert caught.value.code == "bad_message"
+
+
+def test_as_much_as_an_error_says_is_the_most() -> None:
+    assert "16 MiB of text is the most" in MessageTooLarge(1).message
+    assert (MESSAGE_LIMIT, ATTACHMENT_LIMIT) == (16 << 20, 32 << 20)
