@@ -229,6 +229,13 @@ def test_a_line_beyond_any_message_is_damage_and_is_not_parsed() -> None:
     assert served(raw) == []
 
 
+def test_a_line_as_long_as_any_message_may_be_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = encode(HELLO)
+    monkeypatch.setattr("carrel.sessions.transcript.LINE_LIMIT", len(raw))
+    assert served(raw) == [HELLO]
+    assert served(raw.rstrip() + b" \n") == []
+
+
 def test_a_line_of_nothing_but_beginnings_is_damage() -> None:
     assert decode(b'{"type"' * 500).is_damaged
     assert served(b'{"type":"entry"' * 500 + encode(HELLO)) == [HELLO]

@@ -1,5 +1,6 @@
 """What a caller may give to be recorded, in whichever form, and what is refused by name."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, cast
@@ -119,6 +120,19 @@ def test_a_message_that_cannot_be_recorded_is_refused_by_name(given: Mapping[str
         said(given)
     assert caught.value.code == "bad_message"
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("yesterday", "no ISO time: 'yesterday'"),
+        ("0001-01-01T00:00:00+05:00", "no calendar has in UTC: '0001-01-01T00:00:00+05:00'"),
+        ("9999-12-31T23:59:59-05:00", "no calendar has in UTC: '9999-12-31T23:59:59-05:00'"),
+    ],
+)
+def test_a_time_that_cannot_be_is_refused_with_the_reason(given: str, why: str) -> None:
+    with pytest.raises(BadMessage, match=re.escape(why)):
+        said({"role": "user", "timestamp": given})
 
 
 @pytest.mark.parametrize("given", ["hello", 5, None, [], [{"role": "user"}], b"{}", True])
