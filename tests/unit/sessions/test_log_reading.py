@@ -226,6 +226,19 @@ def test_a_log_is_read_once_and_what_is_added_here_is_not_read_back() -> None:
     assert files.read_bytes < 2 * len(data)
 
 
+@pytest.mark.parametrize("sizes", [(1,), (2_000,), (1, 2_000), (2_000, 1), (1, 1, 1), (500, 500)])
+def test_what_another_adds_is_read_on_from_what_was_added_here(sizes: tuple[int, ...]) -> None:
+    files = Counted({PATH: encode(HEADER) + encode(entry(100, "x" * 5_000))})
+    log, other = log_of(files), log_of(files)
+    log.look()
+    log.add([entry(n, "x" * size) for n, size in enumerate(sizes)], HEADER)
+    other.add([entry(101)], HEADER)
+    began, files.read_bytes = log.began, 0
+    assert log.look().entries == len(sizes) + 2
+    assert log.began == began
+    assert files.read_bytes < 2_000
+
+
 def test_what_another_process_has_read_is_not_read_again(tmp_path: Path) -> None:
     """Its cache was begun anew meanwhile, and is believed as it is now."""
     data = b"".join((encode(HEADER), *(encode(entry(n, "x" * 2_000)) for n in range(1, 6))))

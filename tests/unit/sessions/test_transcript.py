@@ -298,6 +298,17 @@ def test_a_damaged_line_is_given_to_the_parser_some_eight_times_whatever_stands_
         assert min(depth, 7) * len(line) / 2 < sum(parsed) <= 9 * len(line)
 
 
+@pytest.mark.parametrize(
+    "torn", [b'{"type":"entry",', b'{"type":"entry","content":[{"a":{', b'{"type":"title","x":[{}']
+)
+def test_whole_lines_between_torn_ones_are_served_each_from_its_place(torn: bytes) -> None:
+    lines = [HELLO, replace(HELLO, message_id="m2", content=[{"a": {"b": {}}}])]
+    first, second = (encode(line).rstrip() for line in lines)
+    raw = torn + first + torn + torn + second + torn + b"\n"
+    places = [(raw.index(first), lines[0]), (raw.index(second), lines[1])]
+    assert [(start, line) for start, _, line in decode(raw).lines] == places
+
+
 def test_all_of_a_session_whose_newlines_are_gone_is_served() -> None:
     lines = [replace(HELLO, message_id=f"m{number}") for number in range(3_000)]
     assert served(b"".join(encode(line).rstrip() for line in lines) + b"\n") == lines
