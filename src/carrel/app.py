@@ -360,21 +360,21 @@ class Workspace(Furnished):
             *tell_of_network(self.root),
             *extensions_in_use(self._base),
             *look_over(self, lambda: self.sessions),
-            *(self._records_faults() or self._memory_faults()),
+            *self._faults_of_records(),
         )
         return replace(health, findings=(*health.findings, *found))
 
-    def _records_faults(self) -> tuple[Finding, ...]:
+    def _faults_of_records(self) -> tuple[Finding, ...]:
+        """Return what is wrong with the records, or what they say is wrong with memory."""
         try:
-            if self._has_records():
-                self.records.layout()
+            if not self._has_records():
+                return ()
+            self.records.check()
+            return self._faults_of_memory()
         except (DatabaseUnavailable, NewerFormat) as error:
             return (records_unavailable(error),)
-        return ()
 
-    def _memory_faults(self) -> tuple[Finding, ...]:
-        if not self._has_records():
-            return ()
+    def _faults_of_memory(self) -> tuple[Finding, ...]:
         is_kept = self.config.settings.retention == RetentionSettings()
         old = () if is_kept else self.conversations.learning.retention.findings()
         return (*self.memory.findings(), *old)

@@ -1,10 +1,13 @@
 """What sessions keep from whom, and what they go on without: from the library, as an application uses it."""
 
 import base64
+import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from carrel import Workspace
@@ -235,6 +238,46 @@ def test_what_was_said_is_recorded_though_the_records_are_damaged(workspace: Wor
             again.prepare("s", "and now?")  # whoever asks for what is kept is told that nothing is
         assert failed.value.code == "database_unavailable"
         assert "records.db" in failed.value.hint
+
+
+@pytest.mark.parametrize("table", ["frozen", "assemblies"])
+@pytest.mark.parametrize("payload", ['{"0', '{"0": {"texts": 7}, "rows": 7}', "[]"])
+def test_a_damaged_record_costs_a_session_what_it_kept_and_not_the_call(
+    workspace: Workspace, table: str, payload: str
+) -> None:
+    (workspace.root / "MEMORY.md").write_text("# Memory\n\nBefore.\n")
+    say(workspace, "one")
+    workspace.prepare("s", "one")
+    (workspace.root / "MEMORY.md").write_text("# Memory\n\nAfter.\n")
+    workspace.close()
+    with closing(apsw.Connection(str(workspace.root / ".carrel/state/records.db"))) as database:
+        (kept,) = next(iter(database.execute("SELECT payload FROM frozen")))
+        number = next(iter(json.loads(kept)))
+        database.execute(f"UPDATE {table} SET payload = ?", (payload.replace('"0"', f'"{number}"'),))
+    with Workspace.open(workspace.root) as again:
+        for call in (again.assemble, again.prepare):
+            called = call("s", "two")
+            assert "records_unavailable" in {each.code for each in called.report.warnings}
+            assert "After." in called.to_text()
+        mended = again.prepare("s", "three", reload=True)
+        assert not mended.report.warnings
+        assert not again.assemble("s", "four").report.warnings
+
+
+def test_health_tells_of_damaged_records_that_nobody_has_met(workspace: Workspace) -> None:
+    say(workspace, "one")
+    workspace.prepare("s", "one")
+    assert workspace.health().structure_valid
+    workspace.close()
+    path = workspace.root / ".carrel/state/records.db"
+    with closing(apsw.Connection(str(path))) as database:
+        (page,) = next(iter(database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'keys'")))
+    data = bytearray(path.read_bytes())
+    data[(page - 1) * 4096 : (page - 1) * 4096 + 8] = b"\xff" * 8
+    path.write_bytes(data)
+    with Workspace.open(workspace.root) as again:
+        told = [each for each in again.health().findings if each.code == "records_unavailable"]
+        assert [bool(each.hint) for each in told] == [True]
 
 
 async def _all(turn: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Self
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from carrel.context.budget import Budget, fit
@@ -20,6 +20,7 @@ from carrel.context.truncate import Marker
 from carrel.context.volatile import recall_lines
 from carrel.files import show
 from carrel.findings import Finding
+from carrel.records.content import shaped
 from carrel.settings import AgentSettings, Settings
 from carrel.tokens import describe_model, is_countable
 from carrel.workspace.counts import TokenCounts
@@ -109,7 +110,7 @@ class Built(Struct, frozen=True, kw_only=True):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Take it back from plain data."""
-        return convert(data, cls)
+        return shaped(data, cls)
 
 
 def build(

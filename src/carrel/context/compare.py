@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, to_builtins
 
 from carrel.context.report import Change, Report, Row, leading
 from carrel.errors import NotFound
+from carrel.records.content import shaped
 
 HISTORY = "history"
 ChangeKind = Literal["same", "changed", "added", "removed"]
@@ -29,6 +30,15 @@ class Remembered(Struct, frozen=True, kw_only=True):
 
     scope: str
     rows: tuple[Row, ...]
+
+
+class _Kept(Struct, frozen=True, kw_only=True):
+    """The same as plain data, in which a message of history is a few figures."""
+
+    scope: str
+    rows: tuple[Row, ...]
+    history: tuple[tuple[str | None, int, int, int], ...] = ()
+    place: int = 0
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -71,10 +81,9 @@ def remember(rows: Sequence[Row], scope: str) -> dict[str, Any]:
 
 def recollect(data: Mapping[str, Any]) -> Remembered:
     """Take back what was remembered."""
-    rows = convert(data["rows"], tuple[Row, ...])
-    place = data.get("place", 0)
-    history = (_history_row(n, *each) for n, each in enumerate(data.get("history", ()), 1))
-    return Remembered(scope=data["scope"], rows=(*rows[:place], *history, *rows[place:]))
+    kept = shaped(data, _Kept)
+    history = (_history_row(n, *each) for n, each in enumerate(kept.history, 1))
+    return Remembered(scope=kept.scope, rows=(*kept.rows[: kept.place], *history, *kept.rows[kept.place :]))
 
 
 def _history_row(number: int, sha256: str | None, raw_tokens: int, tokens: int, size: int) -> Row:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, to_builtins
 
 from carrel.app import Workspace
 from carrel.errors import CarrelError, Conflict, NotFound
@@ -15,6 +15,7 @@ from carrel.findings import Finding
 from carrel.importing.source import place_of
 from carrel.importing.step import is_fatal
 from carrel.records.audit import Audit, Event
+from carrel.records.content import shaped
 from carrel.runtime.removing import remove
 from carrel.shelf import OWNER
 
@@ -145,7 +146,7 @@ def _events(audit: Audit, action: str, run: str | None = None) -> Iterator[Event
 def _deeds(desk: Workspace, run: str) -> Iterator[Deed]:
     """Yield what an import did, the last deed first."""
     for event in _events(desk.records.audit, DONE, run):
-        yield from reversed(convert(event.detail.get("deeds", []), list[Deed]))
+        yield from reversed(shaped(event.detail.get("deeds", []), list[Deed]))
 
 
 def _findings(rows: Iterable[Back]) -> Iterator[Finding]:

@@ -116,6 +116,10 @@ class Records(Protocol):
         """
         ...
 
+    def check(self) -> None:
+        """Look whether all of it can be read; damage that was not met yet is an error here."""
+        ...
+
     def scrub(self) -> str:
         """Leave no byte on the disk of what was removed; return what is left to be done for it, if any."""
         ...

@@ -1,11 +1,15 @@
 """What a record may hold: names, excerpts and JSON, and how much of each."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from msgspec import DecodeError, convert
 
 from carrel import plainjson
-from carrel.errors import UsageError
+from carrel.errors import DatabaseUnavailable, UsageError
 
+Value = TypeVar("Value")
 Payload = Mapping[str, Any]
 
 NAME_CHARACTERS = 4_096
@@ -37,6 +41,30 @@ class RecordTooLarge(UsageError):
         self.limit = limit
 
 
+class RecordDamaged(DatabaseUnavailable):
+    """A record holds what nobody wrote; its database finds nothing wrong with it."""
+
+    code = "record_damaged"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} is damaged and cannot be read.",
+            hint="Restore the records from a backup; the files themselves are as they were.",
+        )
+
+
+@contextmanager
+def as_written(what: str) -> Generator[None]:
+    """Make one error of all that comes of reading a record that is not as it was written.
+
+    No database has a checksum of what it holds: a byte that a disk has changed is noticed here, if at all.
+    """
+    try:
+        yield
+    except (DecodeError, ValueError, TypeError, LookupError, ArithmeticError) as error:
+        raise RecordDamaged(what) from error
+
+
 def named(text: str) -> str:
     """Return a name as it is; one that is too long is refused, since a cut one could be another's."""
     if len(text) > NAME_CHARACTERS:
@@ -59,9 +87,16 @@ def pack(payload: Payload | Sequence[str], *, limit: int | None = PAYLOAD_CHARAC
     return text
 
 
+@as_written("A payload")
 def unpack(text: str) -> Payload:
     """Return the payload of a JSON."""
-    return plainjson.loads(text)
+    return convert(plainjson.loads(text), dict[str, Any])
+
+
+@as_written("A payload")
+def shaped(payload: object, kind: type[Value]) -> Value:
+    """Return a payload, or a part of one, as the value that it was made from."""
+    return convert(payload, kind)
 
 
 def sayings(texts: Iterable[str]) -> list[tuple[str, str]]:

@@ -20,7 +20,10 @@ _PAUSE_SECONDS = 0.01
 _PAGES_KIB = 512
 """Pages that a connection keeps: a server has many connections, and the system keeps the file as well."""
 
-_DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+_DAMAGE = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)
+"""What SQLite finds to be wrong, and a text that is none."""
+
+_BESIDE = ("-journal", "-wal", "-shm")
 _WHOLE = ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
 _PART = ("SAVEPOINT part", "RELEASE part", "ROLLBACK TO part; RELEASE part")
 
@@ -74,7 +77,7 @@ class Database:
         self._process = os.getpid()
         try:
             self._connection = self._opened()
-        except (apsw.Error, OSError) as error:
+        except (apsw.Error, OSError, UnicodeDecodeError) as error:
             raise self._failed(error) from error
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -93,7 +96,7 @@ class Database:
                 if self._depth:
                     self._go_on()
                 return list(how(sql, values))
-            except apsw.Error as error:
+            except (apsw.Error, UnicodeDecodeError) as error:
                 raise self._mishap(error) from error
 
     def _go_on(self) -> None:
@@ -101,13 +104,19 @@ class Database:
         if not self._connection.in_transaction:
             raise self._failed("what was begun had to be undone")
 
-    def _mishap(self, error: apsw.Error) -> DatabaseUnavailable:
+    def _mishap(self, error: Exception) -> DatabaseUnavailable:
         """Return what to say of an error; a damaged cache is set aside."""
-        if self._is_cache and isinstance(error, _DAMAGE):
+        if isinstance(error, _DAMAGE):
+            self.condemn()
+        return self._failed(error)
+
+    def condemn(self) -> None:
+        """Set a cache aside that holds what nobody wrote: who opens it next begins anew."""
+        if self._is_cache:
             self._connection.close()
             with suppress(OSError):  # then the next one to open it finds out again
                 self._set_aside()
-        return self._failed(error)
+                self.was_damaged = True
 
     @contextmanager
     def transaction(self) -> Generator[None]:
@@ -130,6 +139,12 @@ class Database:
                 raise
             finally:
                 self._depth -= 1
+
+    def check(self) -> None:
+        """Look at all of it; what is wrong where nobody happened to read is an error here, too."""
+        told = self.rows("PRAGMA integrity_check(1)")[0][0]
+        if told != "ok":
+            raise self._mishap(apsw.CorruptError(str(told)))
 
     def scrub(self) -> bool:
         """Write the file anew, so that no byte of what was removed is left; tell whether all of it was done.
@@ -180,7 +195,7 @@ class Database:
 
     def _open(self) -> _Connection:
         if self.path is not None:
-            if self._inside is not None and (odd := find_link(self._inside, self.path)):
+            if self._inside is not None and (odd := _find_odd(self._inside, self.path)):
                 raise OSError(errno.ELOOP, f"{odd} is a link, or no regular file")
             make_folders(self.path.parent, mode=0o700)
         connection = cast("_Connection", apsw.Connection(*_name(self.path)))
@@ -218,7 +233,7 @@ class Database:
         """Move a damaged cache out of the way, and what its log holds: that belongs to it alone."""
         assert self.path is not None
         self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
-        for suffix in ("-wal", "-shm"):
+        for suffix in _BESIDE:
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
     @property
@@ -230,6 +245,12 @@ class Database:
         if isinstance(error, _DAMAGE):
             hint = f"It is damaged: restore {self.path} from a backup, or move it away to begin without it."
         return DatabaseUnavailable(f"The database {self._name} cannot be used: {error}", hint=hint)
+
+
+def _find_odd(inside: Path, path: Path) -> str | None:
+    """Return what of a database is not what it should be; a pipe as its journal is waited for."""
+    names = ("", *_BESIDE)
+    return next(filter(None, (find_link(inside, path.with_name(path.name + each)) for each in names)), None)
 
 
 def find_link(inside: Path, path: Path) -> str | None:

@@ -14,7 +14,7 @@ from os import urandom
 from pathlib import Path
 from typing import Literal, Protocol
 
-from msgspec import Struct, convert, json
+from msgspec import Struct, json
 from msgspec.structs import asdict
 
 from carrel.context.build import Ground
@@ -23,6 +23,7 @@ from carrel.errors import CarrelError
 from carrel.files.disk import typed_failures
 from carrel.files.local import LinkOutside
 from carrel.records import Payload
+from carrel.records.content import shaped
 from carrel.records.database import find_link
 from carrel.records.queue import Job, Queue
 from carrel.runtime import roster
@@ -150,13 +151,13 @@ class Delegation(Struct, frozen=True, kw_only=True):
 
     def work(self, job: Job) -> Payload:
         """Do a task from the queue, of any session; an answer that is recorded is not asked for again."""
-        errand = convert(job.payload, Errand)
+        errand = shaped(job.payload, Errand)
         seat = self._seat(errand.agent, parse_scope(errand.scope))
         return asking.to_json(self._hold(seat, errand.session, errand.task, ids=errand.session))
 
     def hand_back(self, job: Job, answer: str | None, scribe: Scribe) -> None:
         """Tell the session in which a task was asked what came of it, once, as words of somebody else."""
-        errand = convert(job.payload, Errand)
+        errand = shaped(job.payload, Errand)
         if not errand.asked_in or not scribe.sessions.exists(errand.asked_in):
             return  # nobody asked in a session, or it is deleted
         told = Said(

@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from carrel.context.assemble import Assembler, Assembly
 from carrel.context.budget import Budget
 from carrel.context.inputs import Inputs
 from carrel.errors import CarrelError
 from carrel.findings import Finding
-from carrel.records import Records
+from carrel.records import Payload, Records
+from carrel.records.content import RecordDamaged
 from carrel.runtime.room import Fitted, Steps, fit_call, refuse_over, room_in
 from carrel.settings import BudgetSettings
 from carrel.workspace.layout import Layout
@@ -33,14 +36,20 @@ def preview(
     room: int | None = None,
 ) -> Fitted:
     """Return what `prepare` would send, and record nothing; history is compacted only by `steps`."""
-    agent, session, frozen, before = assembler.ground.agent.id, inputs.session, None, None
-    if records is not None and session is not None:
-        frozen, before = records.kept(agent, session, inputs.scope)
 
-    def assemble(inputs: Inputs, budget: Budget | None) -> Assembly:
-        return assembler.assemble(inputs, budget=budget, frozen=frozen, before=before)
+    def fit(frozen: Payload | None = None, before: Payload | None = None) -> Fitted:
+        def assemble(inputs: Inputs, budget: Budget | None) -> Assembly:
+            return assembler.assemble(inputs, budget=budget, frozen=frozen, before=before)
 
-    return fit_call(assemble, inputs, budget, assembler.ground.counts.count, steps=steps, room=room)
+        return fit_call(assemble, inputs, budget, assembler.ground.counts.count, steps=steps, room=room)
+
+    if records is None or inputs.session is None:
+        return fit()
+    try:
+        return fit(*records.kept(assembler.ground.agent.id, inputs.session, inputs.scope))
+    except RecordDamaged as error:  # it costs a session what it kept, and not the call
+        fitted = fit()
+        return replace(fitted, assembly=fitted.assembly.with_warnings([records_unavailable(error)]))
 
 
 def at_hand(assembler: Assembler, inputs: Inputs, *, budget: Budget | None = None) -> Assembly | None:

@@ -1,5 +1,6 @@
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -402,3 +403,54 @@ def test_damage_that_shows_inside_a_transaction_is_a_typed_error(tmp_path):
     with pytest.raises(DatabaseUnavailable, match="malformed"), damaged.transaction():
         damaged.rows("SELECT sum(x) FROM one")
     assert (tmp_path / "x.db.damaged").exists()
+
+
+@pytest.mark.parametrize("suffix", ["", "-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("odd", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("absent")])
+def test_what_is_no_file_among_those_of_a_database_is_never_opened(tmp_path, suffix, odd):
+    path = tmp_path / "x.db"
+    Database(path, (FIRST,), durable=True).close()
+    if not suffix:
+        path.unlink()
+    odd(tmp_path / f"x.db{suffix}")
+    signal.alarm(10)
+    with pytest.raises(DatabaseUnavailable, match=f"x.db{suffix} is a link, or no regular file"):
+        Database(path, (FIRST,), durable=True, inside=tmp_path)
+    signal.alarm(0)
+
+
+SPOILT_TEXT = "CREATE TABLE said (what TEXT); INSERT INTO said VALUES (CAST(x'ff' AS TEXT))"
+
+
+def test_a_text_that_is_none_is_damage_and_a_typed_error(tmp_path):
+    database = Database(tmp_path / "x.db", (SPOILT_TEXT,), durable=True)
+    with pytest.raises(DatabaseUnavailable) as failure:
+        database.rows("SELECT what FROM said")
+    assert "restore" in failure.value.hint
+    database.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["x.db"]
+
+
+def test_a_cache_with_a_text_that_is_none_is_set_aside(tmp_path):
+    database = Database(tmp_path / "x.db", (SPOILT_TEXT,), durable=False)
+    with pytest.raises(DatabaseUnavailable):
+        database.rows("SELECT what FROM said")
+    assert [each.name for each in tmp_path.iterdir()] == ["x.db.damaged"]
+
+
+def test_a_check_finds_damage_where_nobody_reads(tmp_path):
+    path = tmp_path / "x.db"
+    database = Database(path, (FIRST, SECOND), durable=True)
+    database.check()
+    database.rows("INSERT INTO two VALUES (8)")
+    (page,) = database.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'two'")[0]
+    database.close()
+    spoilt = bytearray(path.read_bytes())
+    spoilt[(page - 1) * 4096 : (page - 1) * 4096 + 200] = b"\xff" * 200
+    path.write_bytes(spoilt)
+    database = Database(path, (FIRST, SECOND), durable=True)
+    assert database.rows("SELECT x FROM one") == []
+    with pytest.raises(DatabaseUnavailable) as failure:
+        database.check()
+    assert "restore" in failure.value.hint
+    database.close()

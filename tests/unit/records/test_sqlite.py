@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 from carrel.records.changes import SPLICE_BYTES, Change, Splice
+from carrel.records.content import RecordDamaged
 from carrel.records.database import Database, DatabaseUnavailable, NewerFormat
 from carrel.records.facts import Fact
 from carrel.records.proposals import Proposal
@@ -551,3 +552,33 @@ def test_a_file_that_may_not_be_written_is_a_typed_error(path, process, running)
     for each in path.parent.iterdir():
         each.chmod(0o644)
     assert seen(SqliteRecords(path)) == before
+
+
+DAMAGED = {
+    "job": ("UPDATE jobs SET payload = '{\"ta'", lambda records: records.queue.jobs()),
+    "job that is a list": ("UPDATE jobs SET result = '[1]'", lambda records: records.queue.get(1)),
+    "event": (
+        "INSERT INTO audit (at, actor, action, target, session, detail) VALUES (0, 'a', 'b', '', '', '{')",
+        lambda records: records.audit.events(),
+    ),
+    "fact": ("UPDATE facts SET evidence = '[\"m1'", lambda records: records.facts.find()),
+    "text": ("UPDATE facts SET text = x'ffff'", lambda records: records.facts.find()),
+    "moment": (f"UPDATE facts SET at = {2**62}", lambda records: records.facts.find()),
+    "frozen": ("UPDATE frozen SET payload = '{\"0'", lambda records: records.kept("kate", "s1", "main")),
+    "sent": ("UPDATE assemblies SET payload = '7'", lambda records: records.last_assembly("kate", "s1")),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGED)
+def test_a_record_that_nobody_wrote_is_a_typed_error(what):
+    damage, read = DAMAGED[what]
+    records = SqliteRecords()
+    records.queue.put("extract", {"task": "x"}, key="k")
+    records.audit.note(at=NOW, actor="kate", action="did")
+    records.facts.add([fact("f1")])
+    records.keep_assembly("kate", "s1", "main", assembly={"rows": []}, frozen={"0": {}})
+    assert read(records)
+    records._database.rows(damage)
+    with pytest.raises(RecordDamaged) as failure:
+        read(records)
+    assert (failure.value.code, bool(failure.value.hint)) == ("record_damaged", True)

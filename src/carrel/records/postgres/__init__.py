@@ -182,6 +182,10 @@ class PostgresRecords:
         with self._ledger.transaction():
             return len(self._ledger.rows(_FORGET, sayings=[said for _, said in sayings(texts)]))
 
+    def check(self) -> None:
+        """Look whether the server answers; its own files are its own to look after."""
+        self.layout()
+
     def scrub(self) -> str:
         """Return what only the server's owner can do: the disk is the server's, and so is its time."""
         return _SCRUB

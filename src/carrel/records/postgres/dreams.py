@@ -8,6 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, get_args
 
+from carrel.records.content import as_written
 from carrel.records.dreams import Dream, DreamOvertaken, DreamState, PromotionState, UnknownDream
 from carrel.records.facts import buried
 from carrel.records.postgres.columns import (
@@ -133,6 +134,7 @@ class PostgresDreams:
         )
         return [*found]
 
+    @as_written("A dream")
     def promoted(self, agent: str) -> dict[str, datetime | None]:
         """Return what was promoted, and since when it no longer is."""
         return {

@@ -3,9 +3,8 @@
 import zlib
 from typing import Any
 
-from carrel.errors import DatabaseUnavailable
 from carrel.records.changes import SPLICE_BYTES, Change, Splice
-from carrel.records.content import RecordTooLarge, named, whole
+from carrel.records.content import RecordDamaged, RecordTooLarge, as_written, named, whole
 from carrel.records.rows.columns import FromText, from_moment, from_whole, to_moment, to_text
 
 COLUMNS = (
@@ -56,6 +55,7 @@ def from_change(change: Change, text: FromText) -> tuple[Any, ...]:
     )
 
 
+@as_written("A change")
 def to_change(row: tuple[Any, ...]) -> Change:
     """Return the change of a number and these columns."""
     number, at, actor, action, store, path, before, after, start, old, old_size, new, new_size, *rest = row
@@ -98,6 +98,5 @@ def _inflated(number: int, column: bytes, size: int) -> bytes:
     except zlib.error:
         side = b""
     if len(side) != size or not stream.eof:
-        hint = "Restore the records from a backup; the files themselves are as they were."
-        raise DatabaseUnavailable(f"Change {number} is damaged and cannot be shown or undone.", hint=hint)
+        raise RecordDamaged(f"Change {number}")
     return side

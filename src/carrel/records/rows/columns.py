@@ -18,8 +18,12 @@ _MOST = 2**63 - 1
 
 
 def to_text(column: Any) -> str:
-    """Return the text of a column."""
-    return column.decode(errors="surrogatepass") if isinstance(column, bytes) else column
+    """Return the text of a column; anything else is a TypeError."""
+    if isinstance(column, bytes):
+        return column.decode(errors="surrogatepass")
+    if not isinstance(column, str):
+        raise TypeError(f"{type(column).__name__} is no text")
+    return column
 
 
 def from_texts(texts: Sequence[str]) -> str:

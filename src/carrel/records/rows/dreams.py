@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from carrel import plainjson
-from carrel.records.content import named, pack, whole
+from carrel.records.content import as_written, named, pack, whole
 from carrel.records.dreams import Dream, Promotion
 from carrel.records.rows.columns import (
     FromText,
@@ -84,6 +84,7 @@ def from_promotion(promotion: Promotion, text: FromText) -> tuple[Any, ...]:
     )
 
 
+@as_written("A dream")
 def to_dream(row: tuple[Any, ...], promotions: Iterable[tuple[Any, ...]]) -> Dream:
     """Return the run of a number and these columns, with the rows of its promotions in their order."""
     number, agent, at, path, diary, heading, counts, reason, *rest = row

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from carrel.records.content import named, whole
+from carrel.records.content import as_written, named, whole
 from carrel.records.facts import Fact
 from carrel.records.rows.columns import (
     FromText,
@@ -72,6 +72,7 @@ def from_fact(fact: Fact, text: FromText) -> tuple[Any, ...]:
     )
 
 
+@as_written("A fact")
 def to_fact(row: tuple[Any, ...]) -> Fact:
     """Return the fact of these columns."""
     fact, agent, layer, kind, text, key, at, session, evidence, trust, subject, begin, end, *rest = row

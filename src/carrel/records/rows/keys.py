@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from carrel.records.content import named
+from carrel.records.content import as_written, named
 from carrel.records.keys import Key
 from carrel.records.rows.columns import FromText, from_moment, to_moment, to_text
 
@@ -23,6 +23,7 @@ def from_key(key: Key, text: FromText) -> tuple[Any, ...]:
     )
 
 
+@as_written("A key")
 def to_key(row: tuple[Any, ...]) -> Key:
     """Return the key of these columns."""
     number, name, digest, right, scope, created, expires, revoked = row

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from carrel.records.content import named, whole
+from carrel.records.content import as_written, named, whole
 from carrel.records.proposals import TEXT_CHARACTERS, Proposal
 from carrel.records.rows.columns import FromText, from_moment, from_texts, to_moment, to_text, to_texts
 
@@ -54,6 +54,7 @@ def from_proposal(proposal: Proposal, text: FromText) -> tuple[Any, ...]:
     )
 
 
+@as_written("A proposal")
 def to_proposal(row: tuple[Any, ...]) -> Proposal:
     """Return the proposal of a number and these columns."""
     number, key, at, agent, actor, action, why, reason, store, path, section, old, new, *rest = row

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from carrel.records.content import unpack
+from carrel.records.content import as_written, unpack
 from carrel.records.queue import Job
 from carrel.records.rows.columns import to_moment, to_text
 
@@ -22,6 +22,7 @@ COLUMNS = (
 )
 
 
+@as_written("A job")
 def to_job(row: tuple[Any, ...]) -> Job:
     """Return the job of these columns."""
     number, kind, key, payload, state, attempts, not_before, error, result, claim, worker, due = row

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from carrel.records.content import named
+from carrel.records.content import as_written, named
 from carrel.records.recalls import RecallEvent, Remembered
 from carrel.records.rows.columns import FromText, from_moment, to_moment, to_text
 
@@ -30,6 +30,7 @@ def from_recall(event: RecallEvent, text: FromText) -> tuple[Any, ...]:
     return (session, from_moment(event.at), query, event.rank, event.score, event.who)
 
 
+@as_written("A recall")
 def to_recall(row: tuple[Any, ...]) -> RecallEvent:
     """Return the recall of all these columns: those of its place, then its own."""
     agent, path, line, tier, text, session, at, query, rank, score, who = row
@@ -48,6 +49,7 @@ def to_recall(row: tuple[Any, ...]) -> RecallEvent:
     )
 
 
+@as_written("A recall")
 def to_remembered(row: Sequence[Any], queries: Iterable[int], quarters: Iterable[int]) -> Remembered:
     """Return what the recalls of one text have in common."""
     tier, path, line, text, hits, worth, last, odd = row

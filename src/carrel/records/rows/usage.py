@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from carrel.records.content import named
+from carrel.records.content import as_written, named
 from carrel.records.rows.columns import FromText, from_moment, to_moment, to_text
 from carrel.records.usage import Spent, believable
 
@@ -37,6 +37,7 @@ def from_spent(spent: Spent, text: FromText) -> tuple[Any, ...]:
     )
 
 
+@as_written("What was spent")
 def to_spent(row: tuple[Any, ...]) -> Spent:
     """Return what a turn took."""
     agent, session, model, at, every, cached, output, cost, purpose, counted = row

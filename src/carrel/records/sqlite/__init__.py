@@ -158,6 +158,10 @@ class SqliteRecords:
                     gone += len(self._database.rows(sql, (said,)))
         return gone
 
+    def check(self) -> None:
+        """Look at every page of the file."""
+        self._database.check()
+
     def scrub(self) -> str:
         """Write the file anew without what was removed from it."""
         return "" if self._database.scrub() else _BUSY

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any, get_args
 
-from carrel.records.content import named
+from carrel.records.content import as_written, named
 from carrel.records.database import Database
 from carrel.records.dreams import Dream, DreamOvertaken, DreamState, PromotionState, UnknownDream
 from carrel.records.facts import buried
@@ -92,6 +92,7 @@ class SqliteDreams:
         rows = self._database.rows(sql, (*values, *states, max(from_whole(limit), 0)))
         return [*self._dreams(rows)]
 
+    @as_written("A dream")
     def promoted(self, agent: str) -> dict[str, datetime | None]:
         """Return what was promoted, and since when it no longer is."""
         rows = self._database.rows(_PROMOTED, (from_text(agent),))

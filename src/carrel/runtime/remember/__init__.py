@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import takewhile
 from time import monotonic
 
-from msgspec import Struct, convert, to_builtins
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from carrel.clock import Clock
@@ -22,6 +22,7 @@ from carrel.memory.pen import Author
 from carrel.memory.trust import owners_of
 from carrel.memory.words import content_stems
 from carrel.records import Payload, Records
+from carrel.records.content import shaped
 from carrel.records.queue import Job
 from carrel.runtime.model import Model
 from carrel.runtime.remember.asking import Asking, room_of
@@ -131,7 +132,7 @@ class Remember(Struct, frozen=True, kw_only=True):
 
     def work(self, job: Job, model: Model) -> Payload:
         """Do a job: read what is new in its session; an answer that stays bad is passed over in the end."""
-        errand = convert(job.payload, Errand)
+        errand = shaped(job.payload, Errand)
         if not self.agent.memory_enabled:
             return {"skipped": "memory_off"}
         if not self.sessions.exists(errand.session):
