@@ -15,6 +15,7 @@ class Trouble:
 
     def __init__(self) -> None:
         self._parts: dict[str, Finding] = {}
+        self._mended: dict[str, Finding] = {}
 
     def __contains__(self, part: str) -> bool:
         """Tell whether a part cannot be used."""
@@ -42,10 +43,16 @@ class Trouble:
         """Forget what was wrong with a part."""
         self._parts.pop(part, None)
 
+    def mend(self, part: str) -> None:
+        """Take note that a part works again: the next answer says what was wrong, and is no poorer for it."""
+        if finding := self._parts.pop(part, None):
+            self._mended[part] = finding
+
     def over(self, found: Found) -> Found:
-        """Return an answer with what is to be said of it; where that is anything, it is a poor one."""
-        findings = tuple(dict.fromkeys((*self, *found.findings)))
-        return replace(found, degraded=bool(findings), findings=findings)
+        """Return an answer with what is to be said of it; where something is wrong now, it is a poor one."""
+        now, mended = dict.fromkeys((*self, *found.findings)), dict.fromkeys(self._mended.values())
+        self._mended.clear()
+        return replace(found, degraded=bool(now), findings=tuple(mended | now))
 
 
 def told(error: Unavailable) -> Finding:

@@ -1,7 +1,9 @@
 """The index in its folder: what others do to it, what breaks in it, and what it says then."""
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -150,10 +152,46 @@ def test_damaged_words_are_set_aside_and_made_anew(opened, folder, shelf, ending
     index = opened()
     found = index.search(Query(text="apple", mode="lexical"))
     assert found.degraded or not found.hits or len(found.hits) == 10
-    report = index.sync(shelf)
-    assert report.findings == ()
+    assert codes(index.sync(shelf).findings) == ["index_damaged"]
     assert count(index) == (12, False)
     assert (folder / "words.damaged").is_dir()
+
+
+@pytest.mark.parametrize("name", ["*.store", "*.fast", "meta.json", ".tantivy-writer.lock", ""])
+@pytest.mark.parametrize("odd", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_among_the_words_is_never_opened(opened, folder, shelf, name, odd):
+    path = next(words_of(folder).glob(name)) if name else words_of(folder)
+    path.unlink() if name else shutil.rmtree(path)
+    odd(path)
+    index = opened()
+    signal.alarm(10)
+    before = index.search(Query(text="apple", mode="lexical"))
+    report = index.sync(shelf)
+    signal.alarm(0)
+    assert codes(before.findings) == ["words_unavailable"]
+    assert codes(report.findings) == ["index_damaged"]
+    assert count(index) == (12, False)
+
+
+def test_the_first_answer_after_damage_says_so_once_and_is_no_poorer(opened, folder, shelf):
+    next(words_of(folder).glob("*.idx")).write_bytes(b"")
+    index = opened()
+    index.sync(shelf)
+    answers = [index.search(Query(text="apple", limit=50)) for _ in range(2)]
+    assert [len(each.hits) for each in answers] == [12, 12]
+    assert not any(each.degraded for each in answers)
+    assert [codes(each.findings) for each in answers] == [["index_damaged"], []]
+    assert index.sync(shelf).findings == ()
+
+
+def test_damage_that_a_checksum_shows_makes_nobody_panic(opened, folder, shelf, capfd):
+    for path in words_of(folder).iterdir():
+        if path.suffix not in (".json", ".lock"):
+            path.write_bytes(path.read_bytes()[:-40] + bytes(40))
+    index = opened()
+    index.sync(shelf)
+    assert count(index) == (12, False)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_flipped_byte_is_noticed(opened, folder, shelf):
@@ -445,3 +483,44 @@ def test_an_index_that_has_lived_answers_like_a_new_one_once_it_is_made_anew(tmp
                     for index in (lived, new)
                 )
                 assert one == other, (text, mode)
+
+
+SPOILT = {
+    "no format": ("state", "format"),
+    "no line": ("chunks", "line"),
+    "no text": ("chunks", "text"),
+}
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_a_catalog_that_holds_nothing_where_something_must_be_is_made_anew(opened, folder, shelf, what):
+    table, column = SPOILT[what]
+    with closing(apsw.Connection(str(folder / "catalog.db"))) as connection:
+        schema = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).get
+        loose = re.sub(rf"({column} \w+) NOT NULL", r"\1", schema)
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (loose, table))
+        connection.execute("PRAGMA writable_schema = RESET")
+        connection.execute(f"UPDATE {table} SET {column} = NULL")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", (schema, table))
+    index = opened()
+    told = codes(index.sync(shelf).findings)
+    found = index.search(Query(text="apple", limit=50))
+    assert found.degraded or len(found.hits) == 12
+    assert {"index_damaged", "catalog_damaged"} & {*told, *codes(found.findings)}
+    index.sync(shelf)
+    assert count(index) == (12, False)
+    assert (folder / "catalog.db.damaged").is_file()
+
+
+def test_an_error_that_does_not_come_of_damage_is_not_taken_for_it(opened, folder, shelf, monkeypatch):
+    index = opened()
+
+    def broken(*_):
+        raise TypeError("a mistake of ours")
+
+    monkeypatch.setattr(Catalog, "speakers", lambda *_, **__: broken())
+    with pytest.raises(TypeError, match="a mistake of ours"):
+        index.search(Query(text="apple"))
+    assert not (folder / "catalog.db.damaged").exists()

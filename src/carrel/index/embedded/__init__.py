@@ -16,7 +16,7 @@ from threading import Lock, RLock
 from msgspec import DecodeError
 from msgspec.structs import replace
 
-from carrel.errors import Unavailable
+from carrel.errors import CarrelError, Unavailable
 from carrel.index import Found, Pointers, Progress, Query, Source, Status, Stop, SyncReport
 from carrel.index.answer import Answer, limited
 from carrel.index.embed import Embedder
@@ -67,13 +67,13 @@ class EmbeddedIndex:
         Words are found when this returns. Vectors take longer, and `stop` may leave some of them for later.
         """
         with self._lock:
-            report = self._sync(source, only, progress, anew=False)
+            report = self._matched(source, only, progress, anew=False)
         return self._embedded(report, progress, stop)
 
     def rebuild(self, source: Source, *, progress: Progress | None = None) -> SyncReport:
         """Forget everything and index it anew."""
         with self._lock:
-            report = self._sync(source, None, progress, anew=True)
+            report = self._matched(source, None, progress, anew=True)
         return self._embedded(report, progress, None)
 
     def search(self, query: Query, also: Sequence[Pointers] = ()) -> Found:
@@ -133,6 +133,17 @@ class EmbeddedIndex:
             opened.doubt()
         return replace(found, findings=(*opened.trouble, *found.findings))
 
+    def _matched(
+        self, source: Source, only: Collection[str] | None, progress: Progress | None, *, anew: bool
+    ) -> SyncReport:
+        """Sync; once more, from nothing, where the catalog turned out to be damaged and was set aside."""
+        report = self._sync(source, only, progress, anew=anew)
+        if self._opened is None or not (finding := self._opened.finding) or self._opened.is_current():
+            return report
+        report = self._sync(source, None, progress, anew=anew)
+        self._trouble.note("damage", finding)
+        return report
+
     def _sync(
         self, source: Source, only: Collection[str] | None, progress: Progress | None, *, anew: bool
     ) -> SyncReport:
@@ -147,7 +158,8 @@ class EmbeddedIndex:
                 if anew:
                     opened.catalog.forget()
                 with self._trouble.tried("catalog"):
-                    opened.heal()
+                    if finding := opened.heal():
+                        self._trouble.note("damage", finding)
                     if opened.catalog.is_empty:  # perhaps somebody dropped it
                         only = None
                     report = take_in(opened.catalog, source, only=only, progress=progress)
@@ -217,18 +229,22 @@ class EmbeddedIndex:
 
     @contextmanager
     def _damage_set_aside(self) -> Generator[None]:
-        """Set a catalog aside that holds what nobody wrote; it is made anew by the next sync."""
+        """Set a catalog aside that holds what nobody wrote; it is made anew by the next sync.
+
+        It has no checksum: whether an error that nobody thought of comes of damage is looked into then.
+        """
         try:
             yield
-        except (UnicodeDecodeError, DecodeError) as error:
-            folder = self._opened.folder if self._opened else None
-            self._close()
-            if folder is not None:
-                with suppress(OSError):
-                    (folder / CATALOG_FILE).rename(folder / f"{CATALOG_FILE}.damaged")
+        except CarrelError:
+            raise
+        except Exception as error:
+            catalog = self._opened.catalog if self._opened else None
+            if catalog is None or not (isinstance(error, DecodeError) or catalog.is_spoilt()):
+                raise
+            catalog.condemn()
             raise CatalogDamaged from error
 
     def _with_findings(self, report: SyncReport) -> SyncReport:
         findings = tuple(self._trouble)
-        self._trouble.drop("damage")  # it was said, and what was damaged is made anew
+        self._trouble.mend("damage")
         return replace(report, findings=findings)

@@ -14,6 +14,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from carrel.errors import DatabaseUnavailable
 from carrel.index import Unsearched
 from carrel.index.catalog import FORMAT, PARTS, SHOWN_PATHS, Due, Known, Line, Part, Passage, Span, Stored
 from carrel.index.cells import blob_of, clean, json_of, path_of
@@ -60,10 +61,32 @@ class Catalog:
 
     def __init__(self, path: Path | None, *, inside: Path | None = None) -> None:
         self._database = Database(path, MIGRATIONS, durable=False, inside=inside)
-        self.was_damaged = self._database.was_damaged
         self._kept = Kept()
         self._state: State | None = None
-        self._begin(path)
+        self._was_damaged = False
+        try:
+            self._begin(path)
+        except TypeError:  # what it says of itself, nobody wrote
+            self._was_damaged = self.is_spoilt()
+            self._database = Database(path, MIGRATIONS, durable=False, inside=inside)
+            self._begin(path)
+
+    @property
+    def was_damaged(self) -> bool:
+        """Whether a damaged file was set aside; who opens it next begins anew."""
+        return self._was_damaged or self._database.was_damaged
+
+    def is_spoilt(self) -> bool:
+        """Look at all of it, and tell whether it is damaged; if so, it is set aside."""
+        try:
+            self._database.check()
+        except DatabaseUnavailable:
+            return True
+        return False
+
+    def condemn(self) -> None:
+        """Set it aside: it holds what nobody wrote."""
+        self._database.condemn()
 
     @contextmanager
     def transaction(self) -> Generator[None]:

@@ -1,7 +1,6 @@
 """The parts of an open index: who finds them, keeps them apart from those of before, and heals them."""
 
 import os
-import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial
@@ -76,14 +75,7 @@ class OpenIndex:
     @property
     def finding(self) -> Finding | None:
         """What to say when a damaged catalog was set aside."""
-        if not self.catalog.was_damaged:
-            return None
-        return Finding(
-            code="index_damaged",
-            message=f"{CATALOG_FILE} was damaged; it was set aside, and the index is made anew.",
-            severity="info",
-            hint=f"Delete {CATALOG_FILE}.damaged when you have no use for it.",
-        )
+        return _was_damaged(CATALOG_FILE, f"{CATALOG_FILE}.damaged") if self.catalog.was_damaged else None
 
     def is_current(self) -> bool:
         """Tell whether the files are still those that were opened: somebody may have deleted the folder."""
@@ -110,7 +102,7 @@ class OpenIndex:
     def _find_words(self, state: State) -> Words | None:
         """Return the words that were written, none while there are none; only who writes makes them."""
         path = self._words_path(state)
-        if path is None or (path / WORDS_FILE).exists():
+        if path is None or os.path.lexists(path / WORDS_FILE):
             return Words(path)
         if self.catalog.count()[1]:
             raise WordsUnavailable("it is being made" if self.catalog.waiting("words") else "it is gone")
@@ -173,19 +165,22 @@ class OpenIndex:
         finally:
             os.close(fd)
 
-    def heal(self) -> None:
+    def heal(self) -> Finding | None:
         """Have a part begun anew that is damaged, lost, or not the one that belongs to the catalog.
 
-        Looking closely takes a while: it is done once, and again after something went wrong.
+        Looking closely takes a while: it is done once, and again after something went wrong. What to say of
+        words that were set aside is returned.
         """
-        self.refresh()
+        finding = None
         if not self._is_checked and not self._is_sound():
-            self._begin_anew("words")
+            finding = self._begin_anew("words")
+        self.refresh()
         if self._embedder is not None and not self._fits(self._embedder):
             self._begin_anew("vectors")
         if not self._is_checked:
             self._sweep()
         self._is_checked = True
+        return finding
 
     def doubt(self) -> None:
         """Have the parts looked at closely before they are written to again: one of them failed."""
@@ -268,20 +263,18 @@ class OpenIndex:
             return -1
 
     def _words_path(self, state: State) -> Path | None:
-        if self.folder is None:
-            return None
-        path = self.folder / f"words-{state.words}"
-        with suppress(FileNotFoundError):
-            if not stat.S_ISDIR(path.lstat().st_mode):
-                raise WordsUnavailable("something else stands in its place")
-        return path
+        return self.folder / f"words-{state.words}" if self.folder is not None else None
 
     def _is_sound(self) -> bool:
-        """Tell whether the words are whole, and as many as they should be."""
-        if self._words is None:
-            return False
-        path = self._words_path(self._state)
+        """Tell whether the words are whole, and as many as they should be.
+
+        They are looked at before they are opened: over some damage tantivy panics, for all the world to see.
+        """
+        path = self._words_path(self.catalog.state())
         if path is not None and find_unsound(path):
+            return False
+        self.refresh()
+        if self._words is None:
             return False
         return bool(self.catalog.waiting("words")) or self._words.count == self.catalog.count()[1]
 
@@ -300,19 +293,23 @@ class OpenIndex:
             bool(self.catalog.waiting("vectors")) or count == self.catalog.count()[1]
         )
 
-    def _begin_anew(self, part: Part) -> None:
-        path = self._words_path(self._state)
+    def _begin_anew(self, part: Part) -> Finding | None:
+        """Have a part made from the beginning; return what to say of words that were set aside."""
+        path, finding = self._words_path(self._state), None
         if part == "words" and path is not None and self.catalog.count()[1]:
-            self._set_aside(path)
+            finding = self._set_aside(path)
         self.catalog.renew(part, self._embedder.name if self._embedder else "")
         self.refresh()
         self.trouble.drop(part)
+        return finding
 
-    def _set_aside(self, path: Path) -> None:
+    def _set_aside(self, path: Path) -> Finding | None:
         aside = path.with_name("words.damaged")
         _remove(aside)
         with suppress(OSError):
             path.rename(aside)
+            return _was_damaged("The index of words", aside.name)
+        return None
 
     def _sweep(self) -> None:
         """Remove what belongs to no catalog any more."""
@@ -335,8 +332,19 @@ class OpenIndex:
         return self._borrowed
 
 
+def _was_damaged(what: str, aside: str) -> Finding:
+    return Finding(
+        code="index_damaged",
+        message=f"{what} was damaged; it was set aside, and the index is made anew.",
+        severity="info",
+        hint=f"Delete {aside} when you have no use for it.",
+    )
+
+
 def _remove(folder: Path) -> None:
-    """Remove a folder of ours, as far as that can be done."""
+    """Remove a folder of ours, or what stands in its place, as far as that can be done."""
     import shutil  # noqa: PLC0415 - seldom needed, and slow to load
 
+    with suppress(OSError):
+        folder.unlink()
     shutil.rmtree(folder, ignore_errors=True)

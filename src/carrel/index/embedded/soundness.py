@@ -1,5 +1,7 @@
 """Whether the files of words are what was written: each ends with a checksum of the rest."""
 
+import os
+import stat
 from pathlib import Path
 from struct import Struct, error
 from zlib import crc32
@@ -16,9 +18,22 @@ class _Footer(Value):
     crc: int
 
 
+def find_odd(folder: Path) -> str | None:
+    """Return the name of what is no file, if any; who opens a pipe waits, and a link leads elsewhere."""
+    try:
+        if not stat.S_ISDIR(folder.lstat().st_mode):
+            return folder.name
+        with os.scandir(folder) as entries:
+            return next((each.name for each in entries if not each.is_file(follow_symlinks=False)), None)
+    except FileNotFoundError:
+        return None
+
+
 def find_unsound(folder: Path) -> str | None:
     """Return the name of a file that is not what was written, if any; reading them costs a while."""
-    for path in sorted(folder.iterdir()):
+    if odd := find_odd(folder):
+        return odd
+    for path in sorted(folder.iterdir()) if folder.exists() else ():
         if path.suffix not in _WITHOUT and not path.name.startswith(".") and not _is_sound(path):
             return path.name
     return None

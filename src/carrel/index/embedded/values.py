@@ -26,7 +26,9 @@ def known_of(rows: Iterable[Sequence[Any]]) -> dict[str, Known]:
 
 
 def stored_of(row: Sequence[Any]) -> Stored:
-    """Return a chunk with where it stands."""
+    """Return a chunk with where it stands; one that lacks a value is damaged, and a TypeError."""
+    if None in row:
+        raise TypeError("a chunk without a value")
     chunk = Chunk(
         path=path_of(row[3]),
         line=row[4],

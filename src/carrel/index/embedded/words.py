@@ -16,6 +16,7 @@ from carrel.errors import Unavailable
 from carrel.index import Filter
 from carrel.index.analysis import GRAMS, PLAIN, analyzer, fold
 from carrel.index.analysis.languages import ENGLISH, STEMMED
+from carrel.index.embedded.soundness import find_odd
 from carrel.index.entry import Entry, code_of, stands_at
 from carrel.index.query import MOST_WORDS, Plan
 from carrel.index.rescore import CONTEXT, PHRASE, Candidates
@@ -158,6 +159,7 @@ class Words:
         if path is None:
             index = tantivy.Index(self._schema)
         else:
+            _refuse_odd(path)
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
             index = tantivy.Index(self._schema, os.fspath(path), reuse=True)
         index.config_reader("manual")  # else it loads each state that others write, asked for or not
@@ -177,6 +179,8 @@ class Words:
         self._loads += 1
         if self._path is not None and self._loads % _MOST_LOADS == 0:
             self._index = self._open(self._path)
+        elif self._path is not None:
+            _refuse_odd(self._path)
         self._index.reload()
         self._searcher = self._index.searcher()
         self._rarity = _rarities(self._searcher, self._schema)
@@ -253,6 +257,12 @@ class Words:
             first, last = _number(within.since, 1), _number(within.until, 99991231)
             filters.append(Query.range_query(self._schema, "date", FieldType.Unsigned, first, last))
         return filters
+
+
+def _refuse_odd(path: Path) -> None:
+    """Refuse a folder with a pipe or a link in it: tantivy opens whatever has the name of a file."""
+    if odd := find_odd(path):
+        raise WordsUnavailable(f"{odd} is not what it should be")
 
 
 def _rarities(searcher: "tantivy.Searcher", schema: "tantivy.Schema") -> Callable[[str], float]:
