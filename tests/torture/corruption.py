@@ -4,13 +4,13 @@ What is not damaged is served, what is damaged is told of, and nothing hangs or 
 """
 
 import json
+import os
 import random
 import shutil
 import signal
 import sqlite3
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,18 +18,20 @@ from tests.torture.crowd import together
 from tests.torture.damages import CHANGES, REPLACEMENTS, Damage
 from tests.torture.desk import FILES, Child, Desk, Say
 from tests.torture.rows import Defect, Meter, Row
+from tests.torture.waiting import HANG_SECONDS, stopwatch
 
 from carrel.app import Workspace
 from carrel.errors import CarrelError
-
-HANG_SECONDS = 1.0
-"""Of the processor; a machine that does other things as well is not our hanging."""
+from carrel.findings import Finding
 
 _SESSIONS, _TURNS, _ROLES = ("s0", "s1", "s2"), 20, ("user", "assistant")
 _SPEAKERS = (*_ROLES, "system", "tool")
 _BLANK = b" \t\r\n\xef\xbb\xbf"
 _EACH, _AT_ONCE = 2_000, 3
-_ALARM = 60
+_ALARM = 20
+_FOOTER = 200
+"""Bytes at the end of a file of words that say how it was written, and have no checksum."""
+
 _PLACES = 5
 """How many files of one desk are damaged, each of another kind: all are looked at in one go."""
 
@@ -48,6 +50,13 @@ QUIET = {
     f"knowledge/k{number}.md": f"# K{number}\n\nThe zebra of {number} is striped.\n" for number in range(5)
 }
 """What nobody damages: it must be found, whatever became of the index."""
+
+FACT = "Ana uses a Samsung."
+_ODD = {"unreadable", "not_a_file"}
+"""How it is told of that something is no file, or none that is read."""
+
+_OF_RECORDS = {"records_unavailable", "newer_format"}
+_OF_INDEX = {"index_damaged", "catalog_damaged", "database_unavailable", "words_unavailable"}
 
 
 class Wound(NamedTuple):
@@ -68,31 +77,59 @@ def spoil(meter: Meter) -> None:
         totals += each
     told = f"{totals['reported']:,} reported of {totals['injected']:,} injected"
     meter.figures["damaged lines of transcripts that could be read"] = told
+    meter.figures["damaged index set aside"] = f"{totals['aside']:,}, told of each time"
+    meter.figures["damaged records"] = (
+        f"{totals['broken']:,} told of; {totals['changed']:,} not noticed, in which SQLite finds nothing wrong; "
+        f"{totals['gone']:,} begun anew, of which nothing was left"
+    )
 
 
 def _spoil_some(meter: Meter) -> Counter[str]:
     """Damage some files of a copy, and use the copy in every way; each file is a trial."""
     chance = random.Random(meter.seed)
-    sound = Desk(meter.folder / "sound", {**FILES, **QUIET, "MEMORY.md": NOTES})
-    _fill(sound)
-    logs = {session: sound.log(session).read_bytes() for session in _SESSIONS}
-    shutil.copytree(meter.folder / "sound", meter.folder / "warm")
-    work_at(Desk.at(meter.folder / "warm"), lambda _: None)  # forks find everything loaded
+    place, sound = meter.folder / "spoilt", meter.folder / "sound"
+    desk = Desk(place, {**FILES, **QUIET, "MEMORY.md": NOTES})
+    _fill(desk)
+    logs = {session: desk.log(session).read_bytes() for session in _SESSIONS}
+    place.rename(sound)
+    _warm_up(meter, desk, sound)
     decks, totals = {kind: _deck(chance) for kind in TARGETS}, Counter[str]()
     while meter.goes_on:
-        place = meter.folder / "spoilt"
-        shutil.copytree(meter.folder / "sound", place)
-        desk = Desk.at(place)
+        shutil.copytree(sound, place)  # where it was made: trust is bound to the place
         wounds = list(_wounds(desk, decks, chance))
         hurt = {session: _content(desk.log(session)) for session in _SESSIONS}
-        pipe = Child(lambda say, desk=desk: work_at(desk, say))
+        pipe = Child(lambda say: _work_aside(desk, say))
         told = f"{meter.seed}/{meter.trials} {', '.join(f'{each.path.name} {each.how}' for each in wounds)}"
         said = pipe.listen()
-        for fault in (*_faults(desk, wounds, logs, said), *_of_lines(hurt, said, totals)):
+        for fault in (
+            *_faults(desk, wounds, logs, said),
+            *_of_lines(hurt, said, totals),
+            *_of_records(wounds, said, totals),
+            *_of_index(desk, wounds, said, totals),
+        ):
             meter.check(is_kept=False, told=f"{told}: {fault}")
         meter.tried(len(wounds))
         shutil.rmtree(place)
     return totals
+
+
+def _warm_up(meter: Meter, desk: Desk, sound: Path) -> None:
+    """Use a sound desk once, so that forks find everything loaded, and see that nothing is told of it."""
+    shutil.copytree(sound, desk.root.parent)
+    said = list[str]()
+    work_at(desk, said.append)
+    faults = (*_faults(desk, (), {}, said), *_of_records((), said, Counter()), *sorted(_told(said)))
+    meter.check(not faults, f"where nobody damaged anything: {faults}")
+    is_judged = _is_sound((desk.root / ".carrel/state/records.db").read_bytes())
+    meter.check(is_judged, "what nobody damaged is taken for damaged records")
+    shutil.rmtree(desk.root.parent)
+
+
+def _told(said: Sequence[str]) -> set[str]:
+    """Return the codes of all findings, warnings and errors."""
+    served = [json.loads(line.partition(" ")[2]) for line in said if line.startswith("served ")]
+    typed = (line.split()[-1] for line in said if line.startswith("typed "))
+    return {code for each in served for code in each["told"]} | set(typed)
 
 
 def _fill(desk: Desk) -> None:
@@ -105,7 +142,7 @@ def _fill(desk: Desk) -> None:
                     {"role": "assistant", "content": f"Yes, {turn}.", "message_id": f"a{turn}"},
                 ]
                 workspace.record(session, messages)
-        workspace.memory.add("Ana uses a Samsung.")
+        workspace.memory.add(FACT)
         workspace.update_session_index("s0")
         workspace.search("zebra")
         workspace.prepare("s0", "Which phone does Ana use?")
@@ -125,21 +162,32 @@ def _wounds(desk: Desk, decks: Mapping[str, Iterator[Damage]], chance: random.Ra
         ]
         if found := [each for each in found if each.stat().st_size]:
             path = chance.choice(found)
-            before, damage = path.read_bytes(), next(decks[kind])
+            before, damage, names = path.read_bytes(), next(decks[kind]), sorted(path.parent.iterdir())
             damage(path, chance)
-            now = path.read_bytes() if path.is_file() and not path.is_symlink() else None
-            yield Wound(kind, path, damage.__name__[1:], before, now)
+            if (now := _content(path)) != before or names != sorted(path.parent.iterdir()):
+                yield Wound(kind, path, damage.__name__[1:], before, now)
+
+
+def _work_aside(desk: Desk, say: Say) -> None:
+    """Do so with a standard error of its own: whatever is printed there, a user would see."""
+    printed = os.open(_printed(desk), os.O_WRONLY | os.O_CREAT)
+    os.dup2(printed, 2)
+    work_at(desk, say)
+
+
+def _printed(desk: Desk) -> Path:
+    return desk.root.parent / "printed"
 
 
 def work_at(desk: Desk, say: Say) -> None:
     """Use a desk in every way, then read it once more, and say what it served and what it told of."""
     signal.alarm(_ALARM)
     for number in range(2):
-        served: dict[str, Any] = {"told": []}
+        served: dict[str, Any] = {"told": [], "of": []}
         try:
             with desk.open() as workspace:
                 for name, deed in _deeds(workspace, served).items():
-                    if not number or name.startswith("read "):
+                    if not number or name.startswith(("read ", "search")):
                         _time(name, deed, say)
         except CarrelError as error:
             served["told"].append(error.code)
@@ -151,34 +199,45 @@ def work_at(desk: Desk, say: Say) -> None:
 
 
 def _deeds(workspace: Workspace, served: dict[str, Any]) -> dict[str, Callable[[], object]]:
+    def tell(findings: Iterable[Finding], of: str = "") -> None:
+        for each in findings:
+            served["told"].append(each.code)
+            served["of"].append([of or each.path, each.code])
+
     def read(session: str) -> None:
         row = workspace.sessions.row(session)
         found = [each.entry.message_id for each in workspace.sessions.entries(session)]
         served[session] = {"ids": found, "damaged": row.damaged}
-        served["told"].extend(each.code for each in workspace.sessions.findings(session))
+        tell(workspace.sessions.findings(session), f"read {session}")
 
-    def prompt() -> None:
-        assembly = workspace.assemble("s0", "Which phone?")
-        served["prompt"] = assembly.to_text()
+    def prompt(session: str, what: str) -> None:
+        assembly = workspace.assemble(session, "Which phone?")
+        served[what] = assembly.to_text()
         served["states"] = {row.name: row.state for row in assembly.report.sections}
-        served["told"].extend(each.code for each in assembly.report.warnings)
+        tell(assembly.report.warnings)
+
+    def search() -> None:
+        found = workspace.search("zebra striped", limit=50)
+        served["hits"], served["degraded"] = [hit.chunk.path for hit in found.hits], found.degraded
+        tell(found.findings)
 
     def record() -> None:
         said = workspace.record(
             "s0", [{"role": role, "content": "More.", "message_id": role} for role in _ROLES]
         )
-        served["told"].extend(each.code for each in said.findings)
+        tell(said.findings, "record")
         served["recorded"] = [each.message_id for each in said.messages]
 
     return {
-        "health": lambda: served["told"].extend(each.code for each in workspace.health().findings),
+        "health": lambda: tell(workspace.health().findings),
         **{f"read {session}": lambda session=session: read(session) for session in _SESSIONS},
-        "assemble": prompt,
-        "search": lambda: served.update(
-            hits=[hit.chunk.path for hit in workspace.search("zebra striped", limit=50).hits]
-        ),
+        "assemble as it was": lambda: prompt(
+            "s0", "kept"
+        ),  # since its first call, whatever became of the file
+        "assemble": lambda: prompt("s2", "prompt"),  # without a call before: of the file as it is
+        "search": search,
         "sections": lambda: workspace.memory.notebook("MEMORY.md").sections(),
-        "facts": workspace.memory.facts,
+        "facts": lambda: served.update(facts=[each.text for each in workspace.memory.facts()]),
         "rows": lambda: workspace.sessions.rows(limit=100),
         "record": record,
         "prepare": lambda: workspace.prepare("s1", "Which phone?"),
@@ -187,14 +246,14 @@ def _deeds(workspace: Workspace, served: dict[str, Any]) -> dict[str, Callable[[
 
 
 def _time(name: str, deed: Callable[[], object], say: Say) -> None:
-    began = time.process_time()
+    taken = stopwatch()
     try:
         deed()
     except CarrelError as error:
         say(f"typed {name} {error.code}")
     except Exception as error:  # noqa: BLE001 - this is what is looked for
         say(f"crashed {name}: {type(error).__name__} {str(error)[:200]!r}")
-    if (took := time.process_time() - began) > HANG_SECONDS:
+    if (took := taken()) > HANG_SECONDS:
         say(f"hung {name} {took:.1f} s")
 
 
@@ -205,19 +264,32 @@ def _faults(
     if not said or said[-1] != "done":
         yield f"it fell over, or hung, after {said[-1:] or 'nothing'}"
         return
+    if _printed(desk).exists() and (printed := _printed(desk).read_text("utf-8", "replace")):
+        yield f"it printed {printed[:200]!r}"
     yield from (line for line in said if line.startswith(("crashed", "hung")))
     served = [json.loads(line.partition(" ")[2]) for line in said if line.startswith("served ")]
-    told = {code for each in served for code in each["told"]} | {
-        line.split()[-1] for line in said if line.startswith("typed ")
-    }
+    told = _told(said)
     if "prompt" not in served[0] and not any(line.startswith("typed assemble ") for line in said):
         yield "there is no prompt"
-    for session in _SESSIONS:
+    for session, log in logs.items():
+        own = _told_of(
+            said, desk.log(session).name, f"read {session}", *(["record"] if session == "s0" else [])
+        )
         for each in served:
-            yield from _of_log(desk.log(session), logs[session], each.get(session), told)
+            yield from _of_log(desk.log(session), log, each.get(session), own)
     if set(served[0].get("recorded", ())) - set(served[1].get("s0", {"ids": ()})["ids"]):
         yield "what was recorded after the damage is not served"
-    yield from _of_rest(wounds, served[0], told)
+    yield from _of_rest(wounds, served[0], told, _told_of(said, "sessions.json", "record", "rows", "prepare"))
+
+
+def _told_of(said: Sequence[str], *places: str) -> set[str]:
+    """Return the codes that were told of a file, or by what is done with it."""
+    served = [json.loads(line.partition(" ")[2]) for line in said if line.startswith("served ")]
+    typed = (line.removeprefix("typed ").rpartition(" ") for line in said if line.startswith("typed "))
+    found = {
+        code for each in served for where, code in each["of"] if (where or "").rpartition("/")[2] in places
+    }
+    return found | {code for deed, _, code in typed if deed in places}
 
 
 def _of_lines(hurt: Mapping[str, bytes | None], said: Sequence[str], totals: Counter[str]) -> Iterator[str]:
@@ -239,7 +311,7 @@ def _of_log(path: Path, before: bytes, own: dict[str, Any] | None, told: set[str
     """Compare what is served of a log with what is whole in it, and what is told with what is broken in it."""
     if path.is_symlink() or not path.is_file():
         if path.is_symlink() or path.exists():
-            yield from () if told else (f"nobody is told what {path.name} is",)
+            yield from () if told & _ODD else (f"nobody is told what {path.name} is",)
         return
     data, written = path.read_bytes(), set(before.split(b"\n"))
     whole = {json.loads(line).get("message_id") for line in written if line and line in data} - {None}
@@ -251,25 +323,63 @@ def _of_log(path: Path, before: bytes, own: dict[str, Any] | None, told: set[str
         yield f"nobody is told of the damage to {path.name}"
 
 
-def _of_rest(wounds: Sequence[Wound], served: dict[str, Any], told: set[str]) -> Iterator[str]:
+def _of_records(wounds: Sequence[Wound], said: Sequence[str], totals: Counter[str]) -> Iterator[str]:
+    """Whatever SQLite finds wrong is told of; where nothing was done to the records, all of them are served."""
+    served = json.loads(next((line for line in said if line.startswith("served ")), "served {}")[7:])
+    wound = next((each for each in wounds if each.kind == "records"), None)
+    if wound is None:
+        if served and served.get("facts") != [FACT]:
+            yield f"of the records {served.get('facts')} are served"
+        if "kept" in served and any(line not in served["kept"] for line in NOTES.splitlines()):
+            yield "a session is not sent what it was sent before"
+    elif wound.now == b"" or wound.how == "missing":
+        totals["gone"] += 1  # as if there had never been any
+    elif _is_sound(wound.now):
+        totals["changed"] += 1
+    else:
+        totals["broken"] += 1
+        if not _told(said) & _OF_RECORDS:
+            yield "nobody is told of the records"
+
+
+def _of_index(
+    desk: Desk, wounds: Sequence[Wound], said: Sequence[str], totals: Counter[str]
+) -> Iterator[str]:
+    """Each answer is whole, or the first is poor and says so; damaged words are set aside, and all of it is told."""
+    aside = [each.name for each in (desk.root / ".carrel/cache/index").glob("*.damaged")]
+    totals["aside"] += bool(aside)
+    for number, served in enumerate(json.loads(line[7:]) for line in said if line.startswith("served ")):
+        missing = QUIET.keys() - set(served.get("hits", ()))
+        if missing and (number or not served.get("degraded")):  # the first may be poor, and says so then
+            yield f"{sorted(missing)[:2]} are not found by search {number + 1}"
+    if aside and not _told(said) & _OF_INDEX:
+        yield f"nobody is told of {aside}"
+    for wound in wounds:
+        is_word = wound.kind == "index" and wound.path.parent.name.startswith("words-")
+        if is_word and "words.damaged" not in aside and not _is_word_sound(wound):
+            yield f"{wound.path.name} is not set aside"
+
+
+def _is_word_sound(wound: Wound) -> bool:
+    """Tell whether a file of words may pass for sound: its text is what it was, or it is one without a checksum."""
+    if wound.now is None:
+        return wound.how == "missing" and wound.path.suffix == ".json"
+    return wound.path.suffix == ".json" or wound.now[:-_FOOTER] == wound.before[:-_FOOTER]
+
+
+def _of_rest(
+    wounds: Sequence[Wound], served: dict[str, Any], told: set[str], of_catalog: set[str]
+) -> Iterator[str]:
     for wound in wounds:
         if wound.kind == "notebook":
             yield from _of_notebook(wound, served) if "prompt" in served else ()
-        elif (
-            wound.kind == "records"
-            and wound.path.name == "records.db"
-            and not told
-            and not _is_sound(wound.now)
-        ):
-            yield "nobody is told of the records"
+        elif wound.kind == "catalog" and wound.now is None and wound.how != "missing":
+            yield from () if of_catalog & _ODD else ("nobody is told what the catalog is",)
         elif wound.kind == "catalog" and wound.now is not None and not _is_json(wound.now):
             # Who cannot write to a session has no use for the catalog, and leaves it as it is.
             yield from (
                 () if "rebuilt" in told or "recorded" not in served else ("nobody is told of the catalog",)
             )
-    hits = set(served.get("hits", ()))
-    if missing := [name for name in QUIET if name not in hits]:
-        yield f"{missing[:2]} are not found"
 
 
 def _of_notebook(wound: Wound, served: dict[str, Any]) -> Iterator[str]:
@@ -330,11 +440,17 @@ def _is_sound(data: bytes | None) -> bool:
     """Tell whether SQLite itself finds nothing wrong with a database, from its bytes alone."""
     if data is None:
         return False
+    if data[18:20] == b"\2\2":  # in memory there is no log beside it, and one that has a log cannot be opened
+        data = data[:18] + b"\1\1" + data[20:]
     try:
         with sqlite3.connect(":memory:") as database:
             database.deserialize(data)
             return database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    except sqlite3.Error:
+    except (
+        sqlite3.Error,
+        MemoryError,
+        UnicodeDecodeError,
+    ):  # no bytes, or a text that is none, it does not foresee
         return False
 
 
@@ -372,6 +488,30 @@ CORRUPTION = Row(
             '*+)*+"?|',
             '*+)*+"|',
             "a torn text is looked at again from each quote in it",
+        ),
+        Defect(
+            "records/content.py",
+            "        raise RecordDamaged(what) from error",
+            "        raise error",
+            "a record that cannot be read is no typed error",
+        ),
+        Defect(
+            "app.py",
+            "            self.records.check()\n",
+            "            self.records.layout()\n",
+            "of damaged records that nobody has met yet, nobody is told",
+        ),
+        Defect(
+            "index/embedded/soundness.py",
+            "if not each.is_file(follow_symlinks=False)",
+            "if not each.name",
+            "a pipe among the words of the index is waited for",
+        ),
+        Defect(
+            "index/trouble.py",
+            "            self._mended[part] = finding",
+            "            del finding",
+            "of an index that was set aside, nobody is told",
         ),
     ),
 )

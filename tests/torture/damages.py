@@ -95,6 +95,14 @@ def _link(path: Path, chance: random.Random) -> None:
     path.symlink_to(chance.choice(("/dev/zero", "/proc/version", path.name, "..", "absent")))
 
 
+def _beside(path: Path, chance: random.Random) -> None:
+    """Put something where a database has a journal for a while: who opens one looks for it there."""
+    beside = path.with_name(path.name + chance.choice(("-journal", "-wal", "-shm")))
+    beside.write_bytes(chance.randbytes(chance.randint(1, 5_000)))
+    if chance.random() < 0.5:  # as often
+        _pipe(beside, chance)
+
+
 def _exchange(path: Path, chance: random.Random) -> None:
     """Let two files of one kind in one folder change places."""
     others = [each for each in sorted(path.parent.glob(f"*{path.suffix}")) if each.is_file() and each != path]
@@ -110,5 +118,5 @@ CHANGES: Sequence[Damage] = (
 )  # fmt: skip
 """What leaves a file where it was."""
 
-REPLACEMENTS: Sequence[Damage] = (_missing, _folder, _pipe, _link, _exchange)
+REPLACEMENTS: Sequence[Damage] = (_missing, _folder, _pipe, _link, _beside, _exchange)
 """What leaves something else, or nothing, in its place."""

@@ -12,17 +12,20 @@ HANG_SECONDS = 1.0
 _TASKS = Path("/proc/self/task")
 
 
+def waited(task: str) -> float:
+    """Return the seconds that a process or thread below `/proc` has waited for a processor so far, if Linux tells."""
+    with suppress(OSError, IndexError, ValueError):
+        return int(Path(f"/proc/{task}/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
+
+
 def queued() -> float:
-    """Return the seconds that the threads of this process have waited for a processor so far, if Linux tells.
+    """Return the seconds that the threads of this process have waited for a processor so far.
 
     Of all of them: who asks a server in the same process waits while that one waits. Of a thread that has ended
     nothing is known any more, so that what it waited counts as taken.
     """
-    seconds = 0.0
-    for task in _TASKS.glob("*/schedstat"):
-        with suppress(OSError, IndexError, ValueError):
-            seconds += int(task.read_text().split()[1]) / 1e9
-    return seconds
+    return sum(waited(f"self/task/{each.name}") for each in _TASKS.iterdir())
 
 
 def own_seconds(began: float, waited: float) -> float:
