@@ -56,6 +56,7 @@ _ODD = {"unreadable", "not_a_file"}
 """How it is told of that something is no file, or none that is read."""
 
 _OF_RECORDS = {"records_unavailable", "newer_format"}
+_OF_COUNTS = {"cache_damaged", "cache_unavailable"}
 _OF_INDEX = {"index_damaged", "catalog_damaged", "database_unavailable", "words_unavailable"}
 
 
@@ -77,7 +78,11 @@ def spoil(meter: Meter) -> None:
         totals += each
     told = f"{totals['reported']:,} reported of {totals['injected']:,} injected"
     meter.figures["damaged lines of transcripts that could be read"] = told
+    meter.figures["logs cut at the end of a line, or emptied"] = f"{totals['short']:,}, not told of"
     meter.figures["damaged index set aside"] = f"{totals['aside']:,}, told of each time"
+    meter.figures["damaged caches set aside"] = (
+        f"{totals['counts']:,} of counts, told of each time; {totals['offsets']:,} of where messages stand, not told of"
+    )
     meter.figures["damaged records"] = (
         f"{totals['broken']:,} told of; {totals['changed']:,} not noticed, in which SQLite finds nothing wrong; "
         f"{totals['gone']:,} begun anew, of which nothing was left"
@@ -106,6 +111,7 @@ def _spoil_some(meter: Meter) -> Counter[str]:
             *_of_lines(hurt, said, totals),
             *_of_records(wounds, said, totals),
             *_of_index(desk, wounds, said, totals),
+            *_of_caches(desk, wounds, said, totals),
         ):
             meter.check(is_kept=False, told=f"{told}: {fault}")
         meter.tried(len(wounds))
@@ -358,6 +364,19 @@ def _of_index(
         is_word = wound.kind == "index" and wound.path.parent.name.startswith("words-")
         if is_word and "words.damaged" not in aside and not _is_word_sound(wound):
             yield f"{wound.path.name} is not set aside"
+
+
+def _of_caches(
+    desk: Desk, wounds: Sequence[Wound], said: Sequence[str], totals: Counter[str]
+) -> Iterator[str]:
+    """Of what is kept for speed alone only the counts are told of; a log that just ends earlier is told of nowhere."""
+    aside = {each.name for each in (desk.root / ".carrel/cache").glob("*.damaged")}
+    totals.update(counts="tokens.db.damaged" in aside, offsets="sessions.db.damaged" in aside)
+    if "tokens.db.damaged" in aside and not _told(said) & _OF_COUNTS:
+        yield "nobody is told of the counts"
+    for wound in wounds:
+        is_cut = wound.kind == "transcript" and wound.now is not None and wound.before.startswith(wound.now)
+        totals["short"] += is_cut and (wound.now or b"\n").endswith(b"\n") and wound.now != wound.before
 
 
 def _is_word_sound(wound: Wound) -> bool:
