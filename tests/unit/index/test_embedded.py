@@ -185,9 +185,10 @@ def test_the_first_answer_after_damage_says_so_once_and_is_no_poorer(opened, fol
 
 
 def test_damage_that_a_checksum_shows_makes_nobody_panic(opened, folder, shelf, capfd):
-    for path in words_of(folder).iterdir():
-        if path.suffix not in (".json", ".lock"):
-            path.write_bytes(path.read_bytes()[:-40] + bytes(40))
+    path = next(words_of(folder).glob("*.store"))
+    data = bytearray(path.read_bytes())
+    data[data.rindex(b'{"version"') - 16] ^= 0x40  # how it is compressed: tantivy panics over an unknown way
+    path.write_bytes(data)
     index = opened()
     index.sync(shelf)
     assert count(index) == (12, False)

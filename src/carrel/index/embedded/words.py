@@ -132,6 +132,8 @@ class Words:
             cast("list[int]", self._searcher.fast_field_values(field, found))
             for field in ("id", "stands", "speaker")
         )
+        if any(None in values for values in (ids, stands, speakers)):
+            raise WordsUnavailable("a chunk has no number")
         return Candidates(ids, [score for score, _ in hits], stands, speakers)
 
     def facets(self, plan: Plan, within: Filter) -> dict[str, dict[str, int]]:
