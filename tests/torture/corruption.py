@@ -79,9 +79,9 @@ def spoil(meter: Meter) -> None:
     told = f"{totals['reported']:,} reported of {totals['injected']:,} injected"
     meter.figures["damaged lines of transcripts that could be read"] = told
     meter.figures["logs cut at the end of a line, or emptied"] = f"{totals['short']:,}, not told of"
-    meter.figures["damaged index set aside"] = f"{totals['aside']:,}, told of each time"
+    meter.figures["damaged index set aside"] = f"{totals['aside told']:,} told of {totals['aside']:,}"
     meter.figures["damaged caches set aside"] = (
-        f"{totals['counts']:,} of counts, told of each time; {totals['offsets']:,} of where messages stand, not told of"
+        f"{totals['counts']:,} of counts; {totals['offsets']:,} of where messages stand, not told of"
     )
     meter.figures["damaged records"] = (
         f"{totals['broken']:,} told of; {totals['changed']:,} not noticed, in which SQLite finds nothing wrong; "
@@ -358,6 +358,7 @@ def _of_index(
         missing = QUIET.keys() - set(served.get("hits", ()))
         if missing and (number or not served.get("degraded")):  # the first may be poor, and says so then
             yield f"{sorted(missing)[:2]} are not found by search {number + 1}"
+    totals["aside told"] += bool(aside and _told(said) & _OF_INDEX)
     if aside and not _told(said) & _OF_INDEX:
         yield f"nobody is told of {aside}"
     for wound in wounds:
