@@ -128,12 +128,13 @@ class Words:
     def _found(self, asked: "tantivy.Query", limit: int) -> Candidates:
         hits = self._searcher.search(asked, limit, count=False).hits
         found = [address for _, address in hits]
-        ids, stands, speakers = (
-            cast("list[int]", self._searcher.fast_field_values(field, found))
+        columns = [
+            cast("list[int | None]", self._searcher.fast_field_values(field, found))
             for field in ("id", "stands", "speaker")
-        )
-        if any(None in values for values in (ids, stands, speakers)):
+        ]
+        if any(None in column for column in columns):
             raise WordsUnavailable("a chunk has no number")
+        ids, stands, speakers = cast("list[list[int]]", columns)
         return Candidates(ids, [score for score, _ in hits], stands, speakers)
 
     def facets(self, plan: Plan, within: Filter) -> dict[str, dict[str, int]]:
