@@ -2,22 +2,57 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from tests.torture import verifier
-from tests.torture.desk import Desk, Say
+from tests.torture.desk import FILES, Desk, Say
 
 from carrel.app import Workspace
+from carrel.memory.forget.choice import Choice
+from carrel.records.keys import mint
+from carrel.records.proposals import Proposal
+from carrel.records.queue import Job
+from carrel.records.recalls import RecallEvent
 from carrel.runtime.model import Reply, Request, Spend
 
-KINDS = ("log", "notebook", "journal", "files", "set", "gone", "facts")
-"""A turn, a line of a section, a note of the day, a new file, a file replaced, a file removed, a fact to be learnt."""
+FILED = ("log", "notebook", "journal", "files", "set", "gone")
+"""A turn, a line of a section, a note of the day, a new file, a file replaced, a file removed."""
+
+DIRECT = (*FILED, "fact", "revoked", "usage", "jobs", "reviewed", "dreamt", "forgotten", "prepared")
+"""What is to be seen as soon as it is acknowledged: these too in files, in the records, or in both."""
+
+KINDS = (*DIRECT, "facts")
+"""And facts that are learnt from what was said: a worker does that later, because it stands in the queue."""
+
+AT = {
+    **FILES,
+    "carrel.yaml": FILES["carrel.yaml"].replace(
+        "display_name: Kate", "display_name: Kate, trigger_interval: 1, workspace_git: {enabled: true}"
+    ),
+}
+"""A desk at which each turn is a job for the worker, and each change of memory a commit."""
 
 _TOKEN = re.compile(r"<([^<>]+)>")
 _FACT = re.compile(r"The berth (\S+) of the harbour was given away\.")
+_SAID = re.compile(r"The quay (\S+) is let\.")
+_DREAMT = re.compile(r"The tide (\S+) comes at noon\.")
+_JOB, _WORKER, _LEASE = "torture", "deeds", timedelta(minutes=1)
 _LATER = "2099-01-01T00:00:00Z"
 """When no worker that was killed holds a job any more."""
+
+_IN_RECORDS = {
+    "keys": "SELECT name FROM keys",
+    "revoked": "SELECT name FROM keys WHERE revoked IS NOT NULL",
+    "usage": "SELECT turn FROM usage WHERE session = 'usage'",
+    "jobs": f"SELECT key FROM jobs WHERE kind = '{_JOB}'",
+    "reviewed": "SELECT key FROM proposals WHERE state = 'approved'",
+    "dreamt": "SELECT replace(replace(text, 'The tide ', ''), ' comes at noon.', '') FROM promotions "
+    "WHERE state = 'promoted'",
+    "prepared": "SELECT session FROM assemblies JOIN frozen USING (agent, session)",
+}
+"""Where SQLite finds the tokens of what was acknowledged."""
 
 
 class Deeds:
@@ -25,7 +60,7 @@ class Deeds:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self.acknowledged: dict[str, list[str]] = {kind: [] for kind in KINDS}
+        self.acknowledged: dict[str, list[str]] = {kind: [] for kind in (*KINDS, "keys")}
 
     def work(self, run: str, say: Say, kinds: Sequence[str] = KINDS, most: int = 100_000) -> None:
         """Do one deed after another, each said when it is done; somebody ends it."""
@@ -49,29 +84,57 @@ class Deeds:
         """Do what a worker left in the queue, as the next one would, and see that nothing has to be repaired."""
         with self.desk.open(CARREL_NOW=_LATER) as workspace:
             workspace.sweep(model=Picking())
-            left = {state: count for state, count in workspace.records.queue.counts().items() if count}
+            queue = workspace.records.queue
+            for job in queue.jobs("failed", kind=_JOB, limit=100_000):
+                queue.again(job.id)
+            while job := _taken(workspace):
+                queue.finish(job)
+            left = {state: count for state, count in queue.counts().items() if count}
             assert set(left) <= {"done"}, left
-            if self.desk.log("facts").exists():
-                workspace.conversations.learning.extract("facts", Picking())
             bad = [each.message for each in workspace.health().findings if each.severity == "error"]
             assert not bad, bad
 
-    def wrong(self) -> list[str]:
-        """Return everything that is lost, doubled or torn, as the disk has it."""
-        root, log = self.desk.root, self.desk.log("log")
+    def wrong(self, *, is_filed_only: bool = False) -> list[str]:
+        """Return everything that is lost, doubled or torn, as the disk has it, its files only or the records too."""
+        log = self.desk.log("log")
         entries, wrong = verifier.entries(log) if log.exists() else ([], [])
-        found = {
-            "log": [str(entry["message_id"]) for entry in entries],
+        found = self._in_files() | {"log": [str(entry["message_id"]) for entry in entries]}
+        for kind, tokens in found.items():
+            wrong += verifier.told_once(self.acknowledged.get(kind, []), tokens, kind)
+        removed = self.acknowledged.get("gone", [])
+        wrong += [f"{token} is back" for token in removed if (self.desk.root / f"gone/{token}.md").exists()]
+        return wrong if is_filed_only else [*wrong, *self._wrong_in_records()]
+
+    def _in_files(self) -> dict[str, list[str]]:
+        root = self.desk.root
+        learnt = _text(root / "memory/kate.md")
+        return {
             "notebook": _tokens(root / "MEMORY.md"),
             "journal": [each for path in (root / "memory").glob("2*.md") for each in _tokens(path)],
             "files": [each for path in (root / "knowledge").rglob("*.md") for each in _tokens(path)],
             "set": _tokens(root / "set.md"),
-            "facts": _FACT.findall(_text(root / "memory/kate.md")),
+            "fact": _SAID.findall(learnt),
+            "reviewed": _tokens(root / "reviewed.md"),
+            "dreamt": _DREAMT.findall(_text(root / "MEMORY.md")),
+            "facts": _FACT.findall(learnt),
         }
-        for kind, tokens in found.items():
-            wrong += verifier.told_once(self.acknowledged.get(kind, []), tokens, kind)
-        removed = self.acknowledged.get("gone", [])
-        return wrong + [f"{token} is back" for token in removed if (root / f"gone/{token}.md").exists()]
+
+    def _wrong_in_records(self) -> Iterator[str]:
+        path = self.desk.root / ".carrel/state/records.db"
+        if path.exists():
+            with verifier.records(path) as database:
+                if not verifier.database_is_sound(database):
+                    yield "records: SQLite finds damage"
+                for kind, sql in _IN_RECORDS.items():
+                    found, own = verifier.column(database, sql), self.acknowledged.get(kind, [])
+                    yield from verifier.told_once(own, found, f"{kind} in the records")
+        if not verifier.repository_is_sound(self.desk.root):
+            yield "git finds damage in what is committed"
+        places = (path, path.with_name(f"{path.name}-wal"), self.desk.root / "memory/kate.md")
+        known = b"".join(place.read_bytes() for place in places if place.exists())
+        for token in self.acknowledged.get("forgotten", []):
+            if _secret(token).encode() in known:
+                yield f"{token} was forgotten, and is there"
 
 
 class Picking:
@@ -133,13 +196,119 @@ def _facts(workspace: Workspace, token: str) -> None:
     workspace.record("facts", [asked, {"role": "assistant", "content": "Good.", "message_id": f"a{token}"}])
 
 
-_DO = {
+def _fact(workspace: Workspace, token: str) -> None:
+    workspace.memory.add(f"The quay {token} is let.", subject=token)
+
+
+def _revoked(workspace: Workspace, token: str) -> None:
+    """Make a key, and take it back."""
+    now, keys = workspace.config.clock.now(), workspace.records.keys
+    key, _ = mint(name=token, right="read", scope="shared", now=now, expires=None)
+    keys.add(key)
+    keys.revoke(key.id, at=now)
+
+
+def _usage(workspace: Workspace, token: str) -> None:
+    said = {"role": "user", "content": "How much?", "message_id": token}
+    workspace.record("usage", [said], usage=Spend(input=1, output=1))
+
+
+def _jobs(workspace: Workspace, token: str) -> None:
+    """Put a job, and let everything become of jobs that can."""
+    queue = workspace.records.queue
+    queue.put(_JOB, {}, key=token)
+    if job := _taken(workspace):
+        queue.release(queue.extend(job, now=workspace.config.clock.now(), lease=_LEASE))
+    if job := _taken(workspace):
+        queue.fail(job, "on purpose", retry_at=None)
+        queue.again(job.id)
+    if job := _taken(workspace):
+        queue.finish(job)
+
+
+def _taken(workspace: Workspace) -> Job | None:
+    now = workspace.config.clock.now()
+    return workspace.records.queue.take((_JOB,), now=now, lease=_LEASE, worker=_WORKER)
+
+
+def _reviewed(workspace: Workspace, token: str) -> None:
+    made = workspace.records.proposals.add(_proposal(workspace, token, "reviewed.md", f"- <{token}>"))
+    workspace.memory.review.approve([made.id], by="owner")
+
+
+def _proposal(workspace: Workspace, key: str, path: str, new: str) -> Proposal:
+    return Proposal(
+        key=key,
+        at=workspace.config.clock.now(),
+        agent="kate",
+        actor="kate",
+        action="append",
+        why="external_source",
+        reason="Somebody else said so.",
+        path=path,
+        section="Notes",
+        new=new,
+    )
+
+
+def _dreamt(workspace: Workspace, token: str) -> None:
+    """Let a line of an old day be recalled on three days, and dream."""
+    line, path, now = (
+        f"- The tide {token} comes at noon.",
+        "memory/2026-04-20.md",
+        workspace.config.clock.now(),
+    )
+    workspace.append(path, f"{line}\n")
+    workspace.records.recalls.add(
+        RecallEvent(
+            agent="kate",
+            session="s1",
+            at=now - timedelta(days=day),
+            query=f"q{day}",
+            path=path,
+            line=1,
+            tier="journal",
+            rank=1,
+            score=0.5,
+            text=line,
+            who="tool",
+        )
+        for day in range(3)
+    )
+    workspace.dreaming.run()
+
+
+def _forgotten(workspace: Workspace, token: str) -> None:
+    """Remember something, let somebody propose it too, and have all of it purged."""
+    workspace.memory.add(_secret(token), subject=token)
+    workspace.records.proposals.add(_proposal(workspace, f"f{token}", "MEMORY.md", f"- {_secret(token)}"))
+    workspace.forgetting.forget(Choice(query=_secret(token)), purge=True)
+
+
+def _secret(token: str) -> str:
+    return f"The mooring {token} is sold."
+
+
+def _prepared(workspace: Workspace, token: str) -> None:
+    workspace.records.remember_layout(workspace.layout.name)  # as the first does who opens a new folder
+    workspace.prepare(token, "What of the tide?", reload=True)
+
+
+_DO: Mapping[str, Callable[[Workspace, str], None]] = {
     "log": _log,
     "notebook": _notebook,
     "journal": _journal,
     "files": _files,
     "set": _set,
     "gone": _gone,
+    "fact": _fact,
+    "revoked": _revoked,
+    "usage": _usage,
+    "jobs": _jobs,
+    "reviewed": _reviewed,
+    "dreamt": _dreamt,
+    "forgotten": _forgotten,
+    "prepared": _prepared,
     "facts": _facts,
 }
 

@@ -16,6 +16,7 @@ from carrel.cli.main import run
 
 CONFIG = "layout: carrel\nagents:\n  - {id: kate, display_name: Kate}\nsearch: {embedder: none}\n"
 Say = Callable[[str], None]
+_ANEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 FILES = {
     "carrel.yaml": CONFIG,
     "SOUL.md": "Be kind.\n",
@@ -59,6 +60,11 @@ class Desk:
     def log(self, session: str) -> Path:
         return self.root / f"agents/kate/sessions/{session}.log.jsonl"
 
+    @property
+    def complaints(self) -> Path:
+        """What commands at this desk say on standard error, each time from the start."""
+        return self.root.parent / "complaints"
+
     def carrel(self, *words: str, **more: object) -> "subprocess.Popen[bytes]":
         """Start the command as a user would."""
         return subprocess.Popen(
@@ -67,21 +73,32 @@ class Desk:
             **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, **more},  # type: ignore[arg-type]
         )
 
-    def forked(self, *words: str) -> "Forked":
-        """Run the command in a fork of this process, which has loaded everything already."""
-        return Forked(("-C", str(self.root), *words), self.environ)
+    def anew(self, *words: str) -> "subprocess.Popen[bytes]":
+        """Start the command as a user would, and keep what it complains of."""
+        with self.complaints.open("wb") as complaints:
+            return self.carrel(*words, stderr=complaints)
+
+    def forked(self, *words: str, first: Callable[[], object] = bool) -> "Forked":
+        """Run the command in a fork of this process, which has loaded everything already; something there first."""
+        return Forked(("-C", str(self.root), *words), self.environ, self.complaints, first)
 
 
 class Forked:
     """A command that began its life in the middle: as `Popen` shows one, as far as it is used here."""
 
-    def __init__(self, words: Sequence[str], environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, words: Sequence[str], environ: Mapping[str, str], complaints: Path, first: Callable[[], object]
+    ) -> None:
         (given, self._given), (self._told, told) = os.pipe(), os.pipe()
+        self.returncode: int | None = None
         self.pid = os.fork()
         if self.pid == 0:
             try:
-                self._become(given, told, environ)
+                self._become((given, told, os.open(complaints, _ANEW, 0o600)), environ)
+                first()
                 os._exit(run(words))
+            except BaseException:  # noqa: BLE001 - whatever it is, nobody above may catch it in this process
+                traceback.print_exc()
             finally:
                 os._exit(1)
         os.close(given)
@@ -92,18 +109,33 @@ class Forked:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.kill()
-        os.waitpid(self.pid, 0)
+        if self.returncode is None:
+            self.kill()
+            self.wait()
         with suppress(BrokenPipeError):
             self.stdin.close()
         self.stdout.close()
 
     def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
 
-    def _become(self, given: int, told: int, environ: Mapping[str, str]) -> None:
+    def wait(self) -> int:
+        """Return how it ended, a signal as a negative number."""
+        if self.returncode is None:
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """Return how it ended, if it did."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def _become(self, streams: Sequence[int], environ: Mapping[str, str]) -> None:
         """Have streams and an environment of its own, and nothing else of what the parent has open."""
-        for stream, fd in enumerate((given, told, os.open(os.devnull, os.O_WRONLY))):
+        for stream, fd in enumerate(streams):
             os.dup2(fd, stream)
         os.closerange(3, 256)
         os.environ.clear()

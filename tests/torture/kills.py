@@ -1,46 +1,64 @@
 """Row 1: kill -9 at random and at every named point, through library, command line, HTTP and the worker of the queue.
 
 Most who are killed are forks of a process that has loaded everything. Some commands and servers are started as users do,
-while nobody else of this row works, so that their starts are measured and not the row.
+while nobody else of this row works, so that their starts are measured and not the row. Who comes to which points is
+seen first, by each once who is not killed.
 """
 
-import json
 import random
-import re
+import signal
 import statistics
-import subprocess
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException
+from functools import partial
 from importlib import import_module
-from itertools import count, cycle, islice
+from itertools import chain, count, cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.torture.asking import (
+    COMMANDS,
+    RECORD,
+    REQUESTS,
+    Client,
+    Command,
+    Process,
+    Request,
+    find_link,
+    lay_out,
+)
 from tests.torture.crowd import together
-from tests.torture.deeds import KINDS, Deeds
-from tests.torture.desk import Child, Desk, Forked, Say
-from tests.torture.fuse import POINTS, Fuse
+from tests.torture.deeds import AT, DIRECT, KINDS, Deeds
+from tests.torture.desk import Child, Desk, Say
+from tests.torture.fuse import POINTS, Fuse, Scout, seen_by
 from tests.torture.rows import Defect, Meter, Row
 
-RESTART_SECONDS = 2.0
-"""From which on a start after a kill is too slow, unless one without a kill takes nearly as long.
+from carrel.tokens import open_tokenizer
 
-What it waits for a processor does not count: other programs have those.
+RESTART_SECONDS = 2.0
+"""From which on a start after a kill is too slow.
+
+What its first thread waits for a processor does not count: other programs have those.
 """
 
-_BUSY = 3
-"""So many times what a start without a kill takes at that moment is the machine's doing."""
-
-_QUICK = 80
+_QUICK = 136
 _KILLS_PER_DESK = 40
 _EACH, _AT_ONCE = 500, 4
 _LONGEST = 0.12
-_SUCCESS = (200, 201)
-_DEEDS = (KINDS, KINDS[:-1], KINDS[:-1])
-"""What is done until a file is changed: one time in three, a fact is learnt too, which takes longest."""
+_BRIEF = 0.05
+"""Seconds within which a command that does one thing is killed."""
+
+_TOGETHER = 3.0
+"""Seconds for which a server is asked that comes to no point: before it sweeps by itself, with a model of its own."""
+
+_DEEDS_TO_A_POINT, _LATEST = 4, 3
+"""How many deeds a point is waited for, and the time at which it kills at the latest."""
+
+_WHO = ("library", "worker", "command", "server")
+_MOMENT, _MOMENTS, _MISSES = 0.01, 200, 5
 _ALONE_OF, _FEWEST_ALONE = 16, 6
 """One trial of so many is made alone, at least so many: a command and a server are among six in a row."""
 
@@ -54,37 +72,74 @@ class Killed(NamedTuple):
 
 
 class Found(NamedTuple):
-    """How often somebody was killed, by who it was, and how long each start took on what a kill had left."""
+    """How often somebody was killed, by who it was and where, and how long each start took on what a kill had left."""
 
     kills: Counter[str]
     restarts: dict[str, list[float]]
 
 
+class Spot(NamedTuple):
+    """A point, and one who comes to it so often: by which deed, which command, or whatever a server is asked."""
+
+    point: str
+    who: str
+    by: int = 0
+    times: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"{self.who}{_AT}{self.point}"
+
+
+_AT, _LOADED = " at ", "loaded: "
 Way = Callable[[Deeds, str, random.Random], Killed]
-Start = Callable[..., "Forked | subprocess.Popen[bytes]"]
+Start = Callable[..., Process]
 
 
 def kill_at_random(meter: Meter) -> None:
     """Let several at once kill who works, and tell of all together."""
     import_module("carrel.http.server")  # forks find it loaded
+    spots = _scouted(meter)
     most = max(_FEWEST_ALONE, meter.wanted // _ALONE_OF)
-    alone = _kill_some(meter, _ways(meter.seed, _STARTED), most)
+    alone = _kill_some(meter, _ways(meter.seed, spots, _STARTED), most)
     found = together(
-        meter, lambda own: _kill_some(own, _ways(own.seed, _FORKED), own.wanted), each=_EACH, most=_AT_ONCE
+        meter,
+        lambda own: _kill_some(own, _ways(own.seed, spots, _FORKED), own.wanted),
+        each=_EACH,
+        most=_AT_ONCE,
     )
     kills, restarts = Counter[str](), defaultdict[str, list[float]](list)
     for each in (alone, *found):
         kills += each.kills
         for kind, seconds in each.restarts.items():
             restarts[kind] += seconds
-    unseen = [point for point in POINTS if not kills[f"point:{point}"]]
-    kinds = Counter(dict.fromkeys(("point", *restarts), 0))
+    _tell_kills(meter, spots, kills)
+    _tell_starts(meter, restarts)
+
+
+def _tell_kills(meter: Meter, spots: Sequence[Spot], kills: Counter[str]) -> None:
+    at_points, others = Counter[str](), Counter[str]()
     for name, times in kills.items():
-        kinds[name.partition(":")[0]] += times
-    meter.figures["killed"] = ", ".join(f"{kind} {times:,}" for kind, times in kinds.items())
-    meter.figures["named points"] = f"{len(POINTS) - len(unseen)} of {len(POINTS)}"
-    if unseen:
+        who, at, _ = name.partition(_AT)
+        (at_points if at else others)[who] += times
+    meter.figures["killed at random"] = ", ".join(f"{who} {times:,}" for who, times in others.items())
+    meter.figures["killed at a named point"] = ", ".join(
+        f"{who} {times:,}" for who, times in at_points.items()
+    )
+    burnt = {name.partition(_AT)[2] for name in kills if _AT in name}
+    meter.figures["named points"] = f"{len(burnt)} of {len(POINTS)}"
+    theirs = defaultdict[str, set[str]](set)
+    for spot in spots:
+        theirs[spot.who].add(spot.point)
+    meter.figures["of those that each comes to"] = ", ".join(
+        f"{who} {sum(bool(kills[Spot(point, who).name]) for point in points)} of {len(points)}"
+        for who, points in theirs.items()
+    )
+    if unseen := [point for point in POINTS if point not in burnt]:
         meter.left_out.append(f"not come to: {', '.join(unseen)}")
+
+
+def _tell_starts(meter: Meter, restarts: dict[str, list[float]]) -> None:
     meter.figures["from start after a kill to first write acknowledged, median and worst"] = ", ".join(
         f"{kind} {statistics.median(took):.2f} and {max(took):.2f} s" for kind, took in restarts.items()
     )
@@ -99,7 +154,7 @@ def _kill_some(meter: Meter, ways: Iterator[tuple[str, Way]], most: int) -> Foun
     chance, serial = random.Random(meter.seed), count(1)
     found = Found(Counter(), defaultdict(list))
     while meter.goes_on and meter.trials < most:
-        deeds = Deeds(Desk(meter.folder / f"{meter.trials}"))
+        deeds = Deeds(Desk(meter.folder / f"{meter.trials}", AT))
         is_first = True
         for _ in range(_KILLS_PER_DESK):
             if not meter.goes_on or meter.trials >= most:
@@ -108,7 +163,7 @@ def _kill_some(meter: Meter, ways: Iterator[tuple[str, Way]], most: int) -> Foun
             killed = way(deeds, str(next(serial)), chance)
             meter.check(not killed.wrong, f"{name}: {killed.wrong}")
             if killed.started is not None and not is_first:
-                found.restarts[name.partition(":")[0]].append(killed.started)
+                found.restarts[name.partition(_AT)[0]].append(killed.started)
                 _check_start(meter, name, way, killed.started, chance)
             if killed.counts:
                 meter.tried()
@@ -135,41 +190,109 @@ def _check_start(meter: Meter, name: str, way: Way, took: float, chance: random.
     """Hold a start to its limit, in the long tier only: `make test` runs on machines that have no time."""
     if took <= RESTART_SECONDS or meter.wanted <= _QUICK:
         return
-    fresh = Deeds(Desk(meter.folder / f"fresh-{meter.trials}-{time.monotonic_ns()}"))
+    fresh = Deeds(Desk(meter.folder / f"fresh-{meter.trials}-{time.monotonic_ns()}", AT))
     usual = way(fresh, "0", chance).started or 0
-    is_busy = took <= _BUSY * usual
-    meter.check(is_busy, f"{name}: a start after a kill took {took:.1f} s, one without {usual:.1f} s")
+    meter.check(
+        is_kept=False, told=f"{name}: a start after a kill took {took:.1f} s, one without {usual:.1f} s"
+    )
 
 
-def _ways(seed: int, anybody: Sequence[tuple[str, Way]]) -> Iterator[tuple[str, Way]]:
-    """Yield who is killed next: at each named point in turn, and between these anybody."""
-    points = cycle(POINTS[seed % len(POINTS) :] + POINTS[: seed % len(POINTS)])
+def _scouted(meter: Meter) -> list[Spot]:
+    """Let each work once who is not killed, and return who comes to which points.
+
+    Somebody has done everything there before: what is made only once is not to be counted on.
+    """
+    deeds, notes, chance = Deeds(Desk(meter.folder / "scout", AT)), count(), random.Random(meter.seed)
+
+    def scout(who: str, by: int, way: Callable[[Scout], Killed]) -> Iterator[Spot]:
+        path = meter.folder / f"notes-{next(notes)}"
+        killed = way(Scout(path))
+        meter.check(not killed.wrong, f"{who}, which nobody killed: {killed.wrong}")
+        yield from (Spot(point, who, by, times) for point, times in sorted(seen_by(path).items()))
+
+    _do_everything(meter, deeds)
+    spots = list[Spot]()
+    for by, kind in enumerate(KINDS):
+        spots += scout(_who(kind), by, lambda own, by=by: _library_at(own, by, deeds, f"s{by}"))
+    for by, command in enumerate(COMMANDS):
+        spots += scout("command", by, lambda own, each=command: _told_once(own, each, deeds, f"s{each.kind}"))
+    spots += scout("server", 0, lambda own: _server_at(own, deeds, "s", chance))
+    _look(meter, deeds)
+    return spots
+
+
+def _do_everything(meter: Meter, deeds: Deeds) -> None:
+    """Let somebody do each deed, and load here what they had to load: forks find it loaded."""
+
+    def work(say: Say) -> None:
+        deeds.work("first", say, most=len(KINDS))
+        say(f"{_LOADED}{' '.join(name for name in sys.modules if name.startswith(('carrel', 'pygit2')))}")
+
+    child = Child(work)
+    *said, loaded = child.listen() or [""]
+    meter.check(not child.has_failed, "who did everything, and was not killed, failed")
+    deeds.heard(said)
+    for name in loaded.removeprefix(_LOADED).split():
+        import_module(name)
+    open_tokenizer(None, None).encode("loaded")
+
+
+def _who(kind: str) -> str:
+    return "library" if kind in DIRECT else "worker"
+
+
+def _ways(seed: int, spots: Sequence[Spot], anybody: Sequence[tuple[str, Way]]) -> Iterator[tuple[str, Way]]:
+    """Yield who is killed next: at each named point in turn, by all in turn who come to it, and between these anybody."""
+    chance, theirs = random.Random(seed), defaultdict[str, list[Spot]](list)
+    for spot in chance.sample(spots, len(spots)):
+        theirs[spot.point].append(spot)
+    turns = [cycle(_mixed(own, chance)) for own in theirs.values()]
+    points = chain.from_iterable(zip(*turns, strict=True))
     for each in cycle(anybody):
-        for point in islice(points, 2):
-            yield f"point:{point}", _at(point)
+        for spot in islice(points, 2):
+            yield spot.name, _at(spot)
         yield each
 
 
-def _at(point: str) -> Way:
+def _mixed(spots: Sequence[Spot], chance: random.Random) -> list[Spot]:
+    """Return them with each who comes first, before any of them comes again."""
+    times, order = Counter[str](), chance.sample(_WHO, len(_WHO))
+    ranked = list[tuple[int, int, Spot]]()
+    for spot in spots:
+        ranked.append((times[spot.who], order.index(spot.who), spot))
+        times[spot.who] += 1
+    return [spot for *_, spot in sorted(ranked)]
+
+
+def _at(spot: Spot) -> Way:
     def way(deeds: Deeds, run: str, chance: random.Random) -> Killed:
-        times = 1 if "mkdir" in point else chance.randint(1, 3)
-        kinds = ("facts",) if "Queue" in point or "Facts" in point else chance.choice(_DEEDS)
-
-        def work(say: Say) -> None:
-            Fuse(point, times).lay()
-            deeds.work(run, say, kinds, most=4 * len(KINDS))
-
-        child, first, started = _begun(work)
-        deeds.heard([first, *child.listen()])
-        return Killed(
-            started if first else None, "it failed" if child.has_failed else "", counts=child.was_killed
-        )
+        fuse = Fuse(spot.point, chance.randint(1, min(spot.times, _LATEST)))
+        if spot.who == "server":
+            return _server_at(fuse, deeds, run, chance)
+        if spot.who == "command":
+            return _told_once(fuse, COMMANDS[spot.by], deeds, run)
+        return _library_at(fuse, spot.by, deeds, run)
 
     return way
 
 
+def _library_at(fuse: Fuse, by: int, deeds: Deeds, run: str) -> Killed:
+    """Do one deed again and again until a fuse burns."""
+
+    def work(say: Say) -> None:
+        fuse.lay()
+        deeds.work(run, say, (KINDS[by],), most=_DEEDS_TO_A_POINT)
+
+    child, first, started = _begun(work)
+    deeds.heard([first, *child.listen()])
+    return Killed(
+        started if first else None, "it failed" if child.has_failed else "", counts=child.was_killed
+    )
+
+
 def _library(deeds: Deeds, run: str, chance: random.Random) -> Killed:
-    return _killed(deeds, chance, lambda say: deeds.work(run, say))
+    start = chance.randrange(len(KINDS))
+    return _killed(deeds, chance, lambda say: deeds.work(run, say, (*KINDS[start:], *KINDS[:start])))
 
 
 def _worker(deeds: Deeds, run: str, chance: random.Random) -> Killed:
@@ -185,7 +308,7 @@ def _killed(deeds: Deeds, chance: random.Random, work: Callable[[Say], None]) ->
         child, first, started = _begun(work)
         time.sleep(chance.uniform(0, _LONGEST))
     deeds.heard([first, *child.kill()])
-    return Killed(started, "it failed" if child.has_failed else "")
+    return Killed(started, "it failed" if child.has_failed else "", counts=child.was_killed)
 
 
 def _begun(work: Callable[[Say], None]) -> tuple[Child, str, float]:
@@ -198,104 +321,148 @@ def _begun(work: Callable[[Say], None]) -> tuple[Child, str, float]:
 
 
 def _since(began: float, pid: int) -> float:
-    """Return the seconds since a process began, without those that it waited for a processor, if Linux tells."""
+    """Return the seconds since a process began, without those that it waited for a processor, if Linux tells.
+
+    Those are the waits of its first thread, which does all that a start does: what the others wait counts.
+    """
     waited = 0.0
     with suppress(OSError, IndexError):
         waited = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
     return time.monotonic() - began - waited
 
 
-def _command(start: Start) -> Way:
-    """`sessions record`, which says the id of each message when it is durable."""
+def _ended(deeds: Deeds, process: Process, started: float | None, *, may_end: bool = False) -> Killed:
+    """Tell how a process ended: only one that was killed counts, and one that failed by itself is wrong."""
+    code = process.wait()
+    if code == -signal.SIGKILL or (may_end and not code):
+        return Killed(started, counts=bool(code))
+    told = deeds.desk.complaints.read_text(errors="replace").strip().splitlines()[-1:]
+    return Killed(started, f"it ended by itself with {code}: {' '.join(told)}", counts=False)
+
+
+def _command(start: Start, commands: Sequence[Command]) -> Way:
+    """A command that is killed: one that records many messages after the first, any other at any moment."""
 
     def way(deeds: Deeds, run: str, chance: random.Random) -> Killed:
-        began = time.monotonic()
-        with start(deeds.desk, "sessions", "record", "--session", "log") as process:
-            assert process.stdin is not None
+        began, command, token = time.monotonic(), chance.choice(commands), f"c{run}"
+        first, started = b"", None
+        lay_out(deeds.desk, command.kind, token)
+        with start(deeds.desk, *command.words(token)) as process:
             assert process.stdout is not None
-            said = [
-                {"role": "user", "content": f"<c{run}.{n}>", "message_id": f"c{run}.{n}"} for n in range(400)
-            ]
-            process.stdin.write(b"".join(json.dumps(each).encode() + b"\n" for each in said))
-            process.stdin.close()
-            first = process.stdout.readline()
-            started = _since(began, process.pid)
-            time.sleep(chance.uniform(0, _LONGEST))
+            _give(process, command.given(token))
+            if command is RECORD:
+                first = process.stdout.readline()
+                started = _since(began, process.pid) if first else None
+            time.sleep(chance.uniform(0, _BRIEF))
             process.kill()
-            lines = [first, *process.stdout]
-            deeds.heard([f"log {json.loads(line)['message_id']}" for line in lines if line.endswith(b"\n")])
-        return Killed(started, "" if first else "it recorded nothing")
+            told, killed = [first, *process.stdout], _ended(deeds, process, started, may_end=True)
+        deeds.heard(command.heard(token, told, is_done=process.returncode == 0))
+        return killed
 
     return way
+
+
+def _told_once(fuse: Fuse, command: Command, deeds: Deeds, run: str) -> Killed:
+    """Run a command until a fuse burns, else to its end."""
+    token = f"c{run}"
+    lay_out(deeds.desk, command.kind, token)
+    with deeds.desk.forked(*command.words(token), first=fuse.lay) as process:
+        _give(process, command.given(token))
+        told, killed = [*process.stdout], _ended(deeds, process, None, may_end=True)
+    deeds.heard(command.heard(token, told, is_done=process.returncode == 0))
+    return killed
+
+
+def _give(process: Process, text: str) -> None:
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # it may be killed by now
+        process.stdin.write(text.encode())
+        process.stdin.close()
 
 
 def _server(start: Start) -> Way:
-    """`carrel serve`, asked by a client that takes an answer of success for what it is."""
+    """A server that is killed while it has something to do."""
 
     def way(deeds: Deeds, run: str, chance: random.Random) -> Killed:
-        began = time.monotonic()
-        with start(deeds.desk, "serve", "--port", "0") as process:
-            client, answers, started = _Client(*link_of(process)), list[int](), None
-            end = None
-            for number in count():
-                if end and time.monotonic() > end:
-                    process.kill()  # while the next is under way
-                status = client.record(f"h{run}.{number}")
-                if not status:
-                    break
-                answers.append(status)
-                if not started:
-                    started = _since(began, process.pid)
-                    end = time.monotonic() + chance.uniform(0, 2 * _LONGEST)
-            process.kill()
-        deeds.heard(client.acknowledged)
-        wrong = [status for status in answers if status not in (*_SUCCESS, 429)]
-        return Killed(started, f"it answered {wrong[:3]}" if wrong else "")
+        return _asked(start, deeds, run, chance, seconds=chance.uniform(0, 2 * _LONGEST))[0]
 
     return way
+
+
+def _server_at(fuse: Fuse, deeds: Deeds, run: str, chance: random.Random) -> Killed:
+    """Ask a server until a fuse burns; one that does not come to that point is killed, which does not count."""
+    start = partial(Desk.forked, first=fuse.lay)
+    killed, is_by_itself = _asked(start, deeds, run, chance, seconds=_TOGETHER, most=4 * len(REQUESTS))
+    return killed._replace(counts=killed.counts and is_by_itself)
+
+
+def _asked(
+    start: Start, deeds: Deeds, run: str, chance: random.Random, *, seconds: float, most: int = 100_000
+) -> tuple[Killed, bool]:
+    """Ask `carrel serve` for changes in any order, and kill it while one is under way, so many seconds after the first.
+
+    An answer of success is taken for what it is. Tell, too, whether it was gone before it was to be killed.
+    """
+    began, end, started, misses, is_killed = time.monotonic(), None, None, 0, False
+    with start(deeds.desk, "serve", "--port", "0") as process:
+        link = find_link(process)
+        client = Client(*link) if link else None
+        for number, request in enumerate(islice(_shuffled(chance), most if client else 0)):
+            assert client is not None
+            if end and time.monotonic() > end:
+                process.kill()
+                is_killed = True
+            lay_out(deeds.desk, request.kind, token := f"h{run}.{number}")
+            if not client.ask(request, token):
+                misses += 1
+                time.sleep(_MOMENT)
+                if is_killed or process.poll() is not None or misses > _MISSES:
+                    break
+            elif started is None:
+                started = _since(began, process.pid)
+                end = time.monotonic() + seconds
+        is_by_itself = not is_killed and (misses > 0 or not link) and _is_gone(process)
+        process.kill()
+        killed = _ended(deeds, process, started)
+    deeds.heard(client.acknowledged if client else [])
+    told = f"it answered {client.refused[:3]}" if client and client.refused else ""
+    silent = "it did not answer" if misses > _MISSES else ""
+    return killed._replace(wrong=killed.wrong or told or silent), is_by_itself
+
+
+def _is_gone(process: Process) -> bool:
+    """Tell whether a process that says nothing any more has ended, or does so in a moment."""
+    for _ in range(_MOMENTS):
+        if process.poll() is not None:
+            return True
+        time.sleep(_MOMENT)
+    return False
+
+
+def _shuffled(chance: random.Random) -> Iterator[Request]:
+    """Yield all requests in some order, and again in another."""
+    while True:
+        yield from chance.sample(REQUESTS, len(REQUESTS))
 
 
 _LIBRARY, _COMMAND, _SERVER, _WORKER = (
     ("library", _library),
-    ("command", _command(Desk.forked)),
+    ("command", _command(Desk.forked, COMMANDS)),
     ("server", _server(Desk.forked)),
     ("worker", _worker),
 )
 _FORKED = (_LIBRARY, _COMMAND, _SERVER, _WORKER, _LIBRARY, _LIBRARY, _COMMAND, _SERVER)
 _STARTED = (
-    ("command started anew", _command(Desk.carrel)),
-    ("server started anew", _server(Desk.carrel)),
+    ("command started anew", _command(Desk.anew, (RECORD,))),
+    ("server started anew", _server(Desk.anew)),
 )
 
 
-class _Client:
-    """Asks a server to write messages down, and knows what it was told of them."""
-
-    def __init__(self, port: int, token: str) -> None:
-        self._wire = HTTPConnection("127.0.0.1", port, timeout=30)
-        self._head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        self.acknowledged: list[str] = []
-
-    def record(self, token: str) -> int:
-        """Return the status of the answer; 0 where there is none."""
-        body = {"messages": [{"role": "user", "content": f"<{token}>", "message_id": token}]}
-        try:
-            self._wire.request("POST", "/api/v1/w/default/sessions/log/entries", json.dumps(body), self._head)
-            answer = self._wire.getresponse()
-            if answer.read() and answer.status in _SUCCESS:
-                self.acknowledged.append(f"log {token}")
-        except (OSError, HTTPException):
-            return 0
-        return answer.status
-
-
-def link_of(process: "Forked | subprocess.Popen[bytes]") -> tuple[int, str]:
+def link_of(process: Process) -> tuple[int, str]:
     """Return the port and the token that a server prints when it is ready."""
-    assert process.stdout is not None
-    line = process.stdout.readline().decode()
-    found = re.search(r":(\d+)/\S*?token=([\w-]+)", line)
-    assert found, line
-    return int(found[1]), found[2]
+    link = find_link(process)
+    assert link, "it ended before it was ready"
+    return link
 
 
 KILLS = Row(

@@ -1,9 +1,14 @@
 """Looks at what is on the disk with nothing but the standard library: no code of Carrel is used here."""
 
 import json
+import shutil
 import sqlite3
+import subprocess
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 TEMPORARY = ".carrel-tmp-"
 
@@ -49,7 +54,34 @@ def leftovers(root: Path) -> list[Path]:
     return [path for path in root.rglob(f"{TEMPORARY}*") if path.is_file()]
 
 
-def database_is_sound(path: Path) -> bool:
-    """Tell whether SQLite itself finds nothing wrong with a copy of a database."""
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+@contextmanager
+def records(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a copy of a database, with the log that a killed process left beside it: what is there stays as it is."""
+    with TemporaryDirectory(prefix="torture-copy-") as folder:
+        for each in (path, path.with_name(f"{path.name}-wal")):
+            if each.exists():
+                shutil.copy(each, folder)
+        with closing(sqlite3.connect(Path(folder, path.name))) as database:
+            yield database
+
+
+def database_is_sound(database: sqlite3.Connection) -> bool:
+    """Tell whether SQLite itself finds nothing wrong with a database, each row in the form of its table."""
+    with suppress(sqlite3.DatabaseError):
         return database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    return False
+
+
+def column(database: sqlite3.Connection, sql: str) -> list[str]:
+    """Return the first column of what a question finds; nothing where there is no such table yet."""
+    with suppress(sqlite3.DatabaseError):
+        return [str(row[0]) for row in database.execute(sql)]
+    return []
+
+
+def repository_is_sound(root: Path) -> bool:
+    """Tell whether git itself finds nothing wrong with what is committed, where there is a repository and git."""
+    if not (root / ".git/HEAD").exists() or not shutil.which("git"):
+        return True
+    command = ["git", "-C", str(root), "-c", "safe.directory=*", "fsck", "--strict", "--no-dangling"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
