@@ -2,12 +2,14 @@
 
 import json
 import re
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 
 from tests.torture import verifier
-from tests.torture.desk import FILES, Desk, Say
+from tests.torture.desk import FILES, Child, Desk, Say
 
 from carrel.app import Workspace
 from carrel.memory.forget.choice import Choice
@@ -16,6 +18,7 @@ from carrel.records.proposals import Proposal
 from carrel.records.queue import Job
 from carrel.records.recalls import RecallEvent
 from carrel.runtime.model import Reply, Request, Spend
+from carrel.tokens import open_tokenizer
 
 FILED = ("log", "notebook", "journal", "files", "set", "gone")
 """A turn, a line of a section, a note of the day, a new file, a file replaced, a file removed."""
@@ -38,6 +41,7 @@ _TOKEN = re.compile(r"<([^<>]+)>")
 _FACT = re.compile(r"The berth (\S+) of the harbour was given away\.")
 _SAID = re.compile(r"The quay (\S+) is let\.")
 _DREAMT = re.compile(r"The tide (\S+) comes at noon\.")
+_LOADED = ("carrel", "pygit2")
 _JOB, _WORKER, _LEASE = "torture", "deeds", timedelta(minutes=1)
 _LATER = "2099-01-01T00:00:00Z"
 """When no worker that was killed holds a job any more."""
@@ -72,6 +76,25 @@ class Deeds:
                 say(f"{kind} {token}")
                 if kind == "facts":
                     workspace.sweep(model=Picking())
+
+    def do_all(self) -> bool:
+        """Let somebody do each deed once, and load here what they had to load, for forks; tell whether it went well."""
+
+        def work(say: Say) -> None:
+            self.work("first", say, most=len(KINDS))
+            with self.desk.open() as workspace:
+                workspace.health()
+            say(" ".join(name for name in sys.modules if name.startswith(_LOADED)))
+
+        child = Child(work)
+        *said, loaded = child.listen() or [""]
+        if child.has_failed:
+            return False
+        self.heard(said)
+        for name in loaded.split():
+            import_module(name)
+        open_tokenizer(None, None).encode("loaded")
+        return True
 
     def heard(self, lines: Sequence[str]) -> None:
         """Take down what was acknowledged."""

@@ -8,7 +8,6 @@ seen first, by each once who is not killed.
 import random
 import signal
 import statistics
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -35,8 +34,6 @@ from tests.torture.deeds import AT, DIRECT, KINDS, Deeds
 from tests.torture.desk import Child, Desk, Say
 from tests.torture.fuse import POINTS, Fuse, Scout, seen_by
 from tests.torture.rows import Defect, Meter, Row
-
-from carrel.tokens import open_tokenizer
 
 RESTART_SECONDS = 2.0
 """From which on a start after a kill is too slow.
@@ -91,7 +88,7 @@ class Spot(NamedTuple):
         return f"{self.who}{_AT}{self.point}"
 
 
-_AT, _LOADED = " at ", "loaded: "
+_AT = " at "
 Way = Callable[[Deeds, str, random.Random], Killed]
 Start = Callable[..., Process]
 
@@ -210,7 +207,7 @@ def _scouted(meter: Meter) -> list[Spot]:
         meter.check(not killed.wrong, f"{who}, which nobody killed: {killed.wrong}")
         yield from (Spot(point, who, by, times) for point, times in sorted(seen_by(path).items()))
 
-    _do_everything(meter, deeds)
+    meter.check(deeds.do_all(), "who did everything, and was not killed, failed")
     spots = list[Spot]()
     for by, kind in enumerate(KINDS):
         spots += scout(_who(kind), by, lambda own, by=by: _library_at(own, by, deeds, f"s{by}"))
@@ -219,22 +216,6 @@ def _scouted(meter: Meter) -> list[Spot]:
     spots += scout("server", 0, lambda own: _server_at(own, deeds, "s", chance))
     _look(meter, deeds)
     return spots
-
-
-def _do_everything(meter: Meter, deeds: Deeds) -> None:
-    """Let somebody do each deed, and load here what they had to load: forks find it loaded."""
-
-    def work(say: Say) -> None:
-        deeds.work("first", say, most=len(KINDS))
-        say(f"{_LOADED}{' '.join(name for name in sys.modules if name.startswith(('carrel', 'pygit2')))}")
-
-    child = Child(work)
-    *said, loaded = child.listen() or [""]
-    meter.check(not child.has_failed, "who did everything, and was not killed, failed")
-    deeds.heard(said)
-    for name in loaded.removeprefix(_LOADED).split():
-        import_module(name)
-    open_tokenizer(None, None).encode("loaded")
 
 
 def _who(kind: str) -> str:
