@@ -16,6 +16,7 @@ from carrel.cli.main import run
 
 CONFIG = "layout: carrel\nagents:\n  - {id: kate, display_name: Kate}\nsearch: {embedder: none}\n"
 Say = Callable[[str], None]
+_ERRORS = 2
 _ANEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 FILES = {
     "carrel.yaml": CONFIG,
@@ -141,7 +142,8 @@ class Forked:
         os.environ.clear()
         os.environ.update(environ)
         sys.stdin, sys.stdout, sys.stderr = (
-            os.fdopen(stream, mode, encoding="utf-8") for stream, mode in enumerate("rww")
+            os.fdopen(stream, mode, buffering=1 if stream == _ERRORS else -1, encoding="utf-8")
+            for stream, mode in enumerate("rww")
         )
 
 

@@ -6,10 +6,12 @@ the order of the real calls of each command is looked at as well. The row says w
 """
 
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,8 +32,14 @@ _MAKE = {
 }
 """How each is made, of how many megabytes, and mounted so that it keeps all it can to itself."""
 
+_ONE_AT_A_TIME = ("btrfs",)
+"""Of two copies of one of these, one is mounted."""
+
 _QUICK = 20
 _CUTS_PER_IMAGE = 10
+_AMID = 0.03
+"""Seconds within which the last cut of an image comes after something was acknowledged."""
+
 _SETTLE, _USUAL, _NEVER = Path("/proc/sys/vm/dirty_writeback_centisecs"), "500", "0"
 
 
@@ -89,22 +97,14 @@ def _cut_some(meter: Meter, kind: str) -> int:
     folder = meter.folder / f"{kind}-{meter.trials}"
     image, live = folder / "disk", folder / "live"
     _make(kind, image)
-    cuts = 1 if kind == "btrfs" else _CUTS_PER_IMAGE  # of two copies of one btrfs, one is mounted
     images = list[tuple[Path, dict[str, list[str]]]]()
     with _mounted(image, live, _MAKE[kind][2]):
         deeds = Deeds(Desk(live, AT))
         os.sync()
-        first = meter.trials % len(DIRECT)
-        child = Child(lambda say: deeds.work(str(meter.trials), say, (*DIRECT[first:], *DIRECT[:first])))
-        child.wait_for_word()
-        for number in range(cuts):
-            deeds.heard([child.wait_for_word().decode().strip()])
-            os.kill(child.pid, signal.SIGSTOP)
+        for number in _cuts(meter, kind, deeds):
             copy = folder / f"cut{number}"
             subprocess.run(["cp", "--sparse=auto", str(image), str(copy)], check=True)
             images.append((copy, {where: list(all_) for where, all_ in deeds.acknowledged.items()}))
-            os.kill(child.pid, signal.SIGCONT)
-        child.kill()
     for copy, acknowledged in images:
         with _mounted(copy, live, ""):  # at the same place: trust is bound to it
             _look(meter, kind, live, acknowledged)
@@ -114,6 +114,49 @@ def _cut_some(meter: Meter, kind: str) -> int:
         meter.tried()
     shutil.rmtree(folder, ignore_errors=True)
     return len(images)
+
+
+def _cuts(meter: Meter, kind: str, deeds: Deeds) -> Iterator[int]:
+    """Let somebody work, and yield whenever an image is to be taken: they stand still then.
+
+    They stop by themselves as soon as they have said that something is done, so that nothing they do after it helps. The
+    last cut finds them in the middle of something. Every other deed is a turn, whose line is all that is written.
+    """
+    chance, first = random.Random(meter.trials), meter.trials // 2 % len(DIRECT)
+    kinds = [each for kind in (*DIRECT[first:], *DIRECT[:first]) for each in ("log", kind)]
+    is_one = kind in _ONE_AT_A_TIME
+    wanted = {chance.randrange(_CUTS_PER_IMAGE)} if is_one else set(range(_CUTS_PER_IMAGE))
+
+    def work(say: Say) -> None:
+        def stop(said: str) -> None:
+            say(said)
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+        deeds.work(str(meter.trials), stop, kinds)
+
+    child = Child(work)
+    child.wait_for_word()  # that it is ready
+    for number in range(_CUTS_PER_IMAGE):
+        said = _next_of(child)
+        meter.check(said, f"{kind}: who worked failed")
+        deeds.heard([said])
+        if number + 1 == _CUTS_PER_IMAGE:
+            os.kill(child.pid, signal.SIGCONT)
+            time.sleep(chance.uniform(0, _AMID))
+            os.kill(child.pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if number in wanted:
+            yield number
+    child.kill()
+
+
+def _next_of(child: Child) -> str:
+    """Let somebody who stands still go on, and return what they say next, when they stand still again."""
+    os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    os.kill(child.pid, signal.SIGCONT)
+    said = child.wait_for_word().decode().strip()
+    os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    return said
 
 
 def _look(
@@ -248,6 +291,12 @@ POWER = Row(
             "            self.disk.fdatasync(fd)\n",
             "",
             "a line is acknowledged before it is synced",
+        ),
+        Defect(
+            "records/database.py",
+            "f\"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}\"",
+            '"PRAGMA synchronous = NORMAL"',
+            "records are acknowledged before they are synced",
         ),
     ),
 )
