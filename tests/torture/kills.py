@@ -18,6 +18,7 @@ from itertools import chain, count, cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.torture import verifier
 from tests.torture.asking import (
     COMMANDS,
     RECORD,
@@ -110,6 +111,7 @@ def kill_at_random(meter: Meter) -> None:
         kills += each.kills
         for kind, seconds in each.restarts.items():
             restarts[kind] += seconds
+    meter.left_out += verifier.not_looked_at()
     _tell_kills(meter, spots, kills)
     _tell_starts(meter, restarts)
 

@@ -57,7 +57,9 @@ def cut_the_power(meter: Meter) -> None:
                     cuts[kind] += _cut_some(meter, kind)
     while not kinds and meter.goes_on:
         cuts["seam"] += _cut_by_the_seam(meter)
-    if not kinds:
+    if kinds:
+        meter.left_out += verifier.not_looked_at()
+    else:
         meter.left_out.append("not tried here: the records, and to open what a power cut left")
     meter.figures["proved by images" if kinds else "proved by a disk that forgets"] = ", ".join(
         f"{kind} {count:,}" for kind, count in cuts.items()
