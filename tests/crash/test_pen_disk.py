@@ -163,6 +163,10 @@ class Cutting(VolatileDisk):
         self._count()
         super().rename(old, new, directory=directory)
 
+    def swap(self, old: str, new: str, *, directory: int) -> None:
+        self._count()
+        super().swap(old, new, directory=directory)
+
     def unlink(self, name: str, *, directory: int) -> None:
         self._count()
         super().unlink(name, directory=directory)

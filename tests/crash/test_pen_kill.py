@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.stubs.pens import NOTEBOOK, OWNER, Desk
 
+from carrel.files.local import LocalFiles
 from carrel.memory.pen import Author
 
 ROOT = Path(__file__).parents[2]
@@ -77,8 +78,10 @@ def prepared(place: Path, *, git: bool, deed: str) -> Desk:
 
 
 def check_sound(desk: Desk) -> None:
-    """Nothing waits, nothing is locked, and git agrees with the files."""
+    """Nothing waits, nothing is locked, and git agrees with the files; the next who writes there tidies up."""
     assert "begun" not in desk.states()
+    beside = LocalFiles(desk.root / "memory")
+    beside.remove("beside.md", expect=beside.write("beside.md", b"", expect=None))
     assert not list(desk.root.rglob(".carrel-tmp-*"))
     if desk.history is not None:
         assert all(change.commit for change in desk.changes.list())

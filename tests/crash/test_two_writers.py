@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from carrel.files import Stale
+from carrel.files import Stale, Unreadable
 from carrel.files.disk import Disk, LockTimeout
 from carrel.files.local import LocalFiles
 
@@ -30,12 +30,20 @@ class Interrupted(Disk):
             self.interrupt("lock")
         return super().lock(fd)
 
-    def rename(self, old: str, new: str, *, directory: int) -> None:
+    def swap(self, old: str, new: str, *, directory: int) -> None:
         self.interrupt("rename")
-        super().rename(old, new, directory=directory)
+        super().swap(old, new, directory=directory)
 
 
-class Unlocked(Interrupted):
+class Replacing(Interrupted):
+    """The same on a system that cannot exchange names."""
+
+    def swap(self, old: str, new: str, *, directory: int) -> None:
+        self.interrupt("rename")
+        self.rename(old, new, directory=directory)
+
+
+class Unlocked(Replacing):
     """The same without a lock on directories: what a store without one would do."""
 
     def lock(self, fd: int) -> bool:
@@ -89,6 +97,47 @@ def test_without_the_lock_the_same_interleaving_loses_an_update(tmp_path: Path) 
     LocalFiles(tmp_path, disk=Unlocked("rename", other)).write("a.md", b"A\n", expect=digest)
     assert acknowledged
     assert LocalFiles(tmp_path).read("a.md").data == b"A\n"  # B was acknowledged, and is gone
+
+
+def save(path: Path, data: bytes) -> None:
+    """Save as an editor does, which takes no lock."""
+    own = path.with_name(".own")
+    own.write_bytes(data)
+    own.replace(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names cannot be exchanged here")
+@pytest.mark.parametrize("existed", [True, False])
+def test_what_an_editor_saves_just_before_the_rename_is_kept_and_the_writer_learns_it(
+    tmp_path: Path, existed: bool
+) -> None:
+    digest = start(tmp_path) if existed else None
+    disk = Interrupted("rename", lambda: save(tmp_path / "a.md", b"theirs\n"))
+    with pytest.raises(Stale) as caught:
+        LocalFiles(tmp_path, disk=disk).write("a.md", b"ours\n", expect=digest)
+    assert (tmp_path / "a.md").read_bytes() == b"theirs\n"
+    assert caught.value.found == LocalFiles(tmp_path).read("a.md").digest
+    assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names cannot be exchanged here")
+def test_a_folder_that_came_just_before_the_rename_keeps_its_name_and_what_is_in_it(tmp_path: Path) -> None:
+    def put_a_folder() -> None:
+        (tmp_path / "a.md").unlink()
+        (tmp_path / "a.md").mkdir()
+        (tmp_path / "a.md/theirs").touch()
+
+    digest = start(tmp_path)
+    disk = Interrupted("rename", put_a_folder)
+    with pytest.raises(Unreadable):
+        LocalFiles(tmp_path, disk=disk).write("a.md", b"ours\n", expect=digest)
+    assert [path.name for path in tmp_path.rglob("*")] == ["a.md", "theirs"]
+
+
+def test_where_names_cannot_be_exchanged_a_file_is_replaced_all_the_same(tmp_path: Path) -> None:
+    digest = start(tmp_path)
+    LocalFiles(tmp_path, disk=Replacing("", lambda: None)).write("a.md", b"ours\n", expect=digest)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a.md", b"ours\n")]
 
 
 def test_two_creators_of_one_name_do_not_both_succeed(tmp_path: Path) -> None:

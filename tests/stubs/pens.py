@@ -147,6 +147,11 @@ class FusedDisk(QuickDisk):
         super().rename(old, new, directory=directory)
         self._fuse.burn(f"after rename to {new}")
 
+    def swap(self, old: str, new: str, *, directory: int) -> None:
+        self._fuse.burn(f"before rename to {new}")
+        super().swap(old, new, directory=directory)
+        self._fuse.burn(f"after rename to {new}")
+
     def link(self, old: str, new: str, *, directory: int, into: int) -> None:
         self._fuse.burn(f"before link to {new}")
         super().link(old, new, directory=directory, into=into)

@@ -134,6 +134,10 @@ int renameat(int from, const char *old, int to, const char *new) {
     FAIL_IF(NAME, of_path(to, new))
     return REAL(renameat)(from, old, to, new);
 }
+int renameat2(int from, const char *old, int to, const char *new, unsigned int flags) {
+    FAIL_IF(NAME, of_path(to, new))
+    return REAL(renameat2)(from, old, to, new, flags);
+}
 int link(const char *old, const char *new) {
     FAIL_IF(NAME, of_path(AT_FDCWD, new))
     return REAL(link)(old, new);
@@ -169,6 +173,20 @@ int flock(int fd, int how) {
     FAIL_IF(LOCK, of_fd(fd))
     return REAL(flock)(fd, how);
 }
+
+/* As SQLite locks; what else these calls do, and giving a lock back, does not fail so. */
+static int is_lock(int how, const struct flock *lock) {
+    return (how == F_SETLK || how == F_SETLKW || how == F_OFD_SETLK || how == F_OFD_SETLKW) && lock->l_type != F_UNLCK;
+}
+#define CONTROLS(name) \
+    int name(int fd, int how, ...) { \
+        va_list rest; va_start(rest, how); void *more = va_arg(rest, void *); va_end(rest); \
+        FAIL_IF(LOCK, is_lock(how, more) && of_fd(fd)) \
+        return REAL(name)(fd, how, more); \
+    }
+CONTROLS(fcntl)
+CONTROLS(fcntl64)
+
 int fchmod(int fd, mode_t mode) {
     FAIL_IF(NAME, of_fd(fd))
     return REAL(fchmod)(fd, mode);

@@ -4,6 +4,7 @@ Everything above calls these and nothing else to mutate, so that "the 7th call f
 goes now" can be tried for every one of them.
 """
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import cache
 
 from carrel.errors import CarrelError, Unavailable
 from carrel.files import show
@@ -19,6 +21,12 @@ from carrel.files import show
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _FORBIDDEN = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+_OTHERWISE = frozenset(
+    {errno.ENOENT, errno.EEXIST, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM, errno.EACCES}
+)
+"""What Linux says where another way is to be tried: names are not as this one needs them, or unknown."""
+
+_WHERE_FREE, _EXCHANGE = 1, 2
 
 
 class DiskFull(Unavailable):
@@ -125,6 +133,15 @@ class Disk:
         """Give `old` the name `new`, replacing what had it, in one step."""
         os.rename(old, new, src_dir_fd=directory, dst_dir_fd=directory)
 
+    def swap(self, old: str, new: str, *, directory: int) -> None:
+        """Give `old` the name `new`, and what had it the name `old`; where the system cannot, that is gone.
+
+        So it can be looked at once more, and be given its name back.
+        """
+        sys.audit("os.rename", old, new, directory, directory)
+        if not any(_renamed(old, new, directory, how) for how in (_EXCHANGE, _WHERE_FREE, _EXCHANGE)):
+            self.rename(old, new, directory=directory)
+
     def link(self, old: str, new: str, *, directory: int, into: int) -> None:
         """Give a file of one directory a second name, in the same or another one; one that is free."""
         os.link(old, new, src_dir_fd=directory, dst_dir_fd=into, follow_symlinks=False)
@@ -165,3 +182,22 @@ class Disk:
     def pause(self, seconds: float) -> None:
         """Wait before the lock is tried again."""
         time.sleep(seconds)
+
+
+def _renamed(old: str, new: str, directory: int, how: int) -> bool:
+    """Rename as Linux can and Python cannot ask for; tell whether it came to that."""
+    if (system := _system()) is None:
+        return False
+    if system.renameat2(directory, os.fsencode(old), directory, os.fsencode(new), how) == 0:
+        return True
+    error = ctypes.get_errno()
+    if error not in _OTHERWISE:
+        raise OSError(error, os.strerror(error), old, None, new)
+    return False
+
+
+@cache
+def _system() -> ctypes.CDLL | None:
+    """Return the system's library where it can exchange names."""
+    system = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+    return system if hasattr(system, "renameat2") else None

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
-from carrel.files import Unreadable
+from carrel.files import Stale, Unreadable
 from carrel.files.disk import Disk, LockTimeout, ReadOnly
 from carrel.files.paths import TEMPORARY
 
@@ -133,6 +133,21 @@ class Directory(Struct, frozen=True):
         self.disk.rename(temporary, name, directory=self.fd)
         self.disk.fsync(self.fd)
 
+    def replace(self, temporary: str, name: str, expect: str | None) -> None:
+        """Settle the copy in the place of what has this digest; Stale where it was something else after all.
+
+        Editors take no lock: what one of them saved after everybody had looked has its name back then.
+        """
+        self.disk.swap(temporary, name, directory=self.fd)
+        try:
+            is_replaced = self._refuse_other(temporary, expect)
+        except BaseException:
+            self.disk.swap(temporary, name, directory=self.fd)
+            raise
+        if is_replaced:
+            self.disk.unlink(temporary, directory=self.fd)
+        self.disk.fsync(self.fd)
+
     def unlink(self, name: str) -> None:
         """Take a name away for good."""
         self.disk.unlink(name, directory=self.fd)
@@ -157,6 +172,13 @@ class Directory(Struct, frozen=True):
         for name in temporary:
             with suppress(OSError):
                 self._remove_if_abandoned(name)
+
+    def _refuse_other(self, name: str, expect: str | None) -> bool:
+        """Tell whether something has this name, and raise Stale where it is not what was expected."""
+        found = self.digest(name)
+        if found not in (None, expect):
+            raise Stale(self.path, expected=expect, found=found)
+        return found is not None
 
     def _made(self, mode: int) -> tuple[str, int]:
         name = TEMPORARY + os.urandom(8).hex()

@@ -114,7 +114,8 @@ class LocalFiles:
     def write(self, path: str, data: bytes, *, expect: str | None) -> str:
         """Replace the content whose digest is `expect` (None: create it) and return the new digest.
 
-        The comparison before the lock only saves work; the one under it decides.
+        The comparison before the lock only saves work. The one under it decides among those who take it; the
+        last one, of what was replaced, among all others.
         """
         with self._changing(path, expect=expect) as (directory, name):
             found = directory.look(name)
@@ -122,7 +123,7 @@ class LocalFiles:
             with directory.temporary(data, like=found) as temporary, directory.locked(self._lock_seconds):
                 self._tidy(directory, name, is_new=directory.look(name) is None, own=temporary)
                 _compare(directory, name, expect)
-                directory.settle(temporary, name)
+                directory.replace(temporary, name, expect)
         return hashlib.sha256(data).hexdigest()
 
     def append(self, path: str, data: bytes, *, at: int | None = None) -> int:

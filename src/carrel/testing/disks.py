@@ -58,6 +58,11 @@ class FaultyDisk(Disk):
         with self._call("rename"):
             super().rename(old, new, directory=directory)
 
+    def swap(self, old: str, new: str, *, directory: int) -> None:
+        """Rename so that what had the name has the other one, unless it is this call's turn to fail."""
+        with self._call("rename"):
+            super().swap(old, new, directory=directory)
+
     def link(self, old: str, new: str, *, directory: int, into: int) -> None:
         """Link, unless it is this call's turn to fail."""
         with self._call("link"):
