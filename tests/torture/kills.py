@@ -15,7 +15,6 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from itertools import chain, count, cycle, islice
-from pathlib import Path
 from typing import NamedTuple
 
 from tests.torture import verifier
@@ -35,6 +34,7 @@ from tests.torture.deeds import AT, DIRECT, KINDS, Deeds
 from tests.torture.desk import Child, Desk, Say
 from tests.torture.fuse import POINTS, Fuse, Scout, seen_by
 from tests.torture.rows import Defect, Meter, Row
+from tests.torture.waiting import waited
 
 RESTART_SECONDS = 2.0
 """From which on a start after a kill is too slow.
@@ -311,10 +311,7 @@ def _since(began: float, pid: int) -> float:
 
     Those are the waits of its first thread, which does all that a start does: what the others wait counts.
     """
-    waited = 0.0
-    with suppress(OSError, IndexError):
-        waited = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    return time.monotonic() - began - waited
+    return time.monotonic() - began - waited(str(pid))
 
 
 def _ended(deeds: Deeds, process: Process, started: float | None, *, may_end: bool = False) -> Killed:

@@ -4,16 +4,16 @@ Everything above calls these and nothing else to mutate, so that "the 7th call f
 goes now" can be tried for every one of them.
 """
 
-import ctypes
 import errno
 import fcntl
 import os
 import stat
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import cache
+from typing import Any
 
 from carrel.errors import CarrelError, Unavailable
 from carrel.files import show
@@ -186,18 +186,26 @@ class Disk:
 
 def _renamed(old: str, new: str, directory: int, how: int) -> bool:
     """Rename as Linux can and Python cannot ask for; tell whether it came to that."""
-    if (system := _system()) is None:
+    if (rename := _renameat2()) is None:
         return False
-    if system.renameat2(directory, os.fsencode(old), directory, os.fsencode(new), how) == 0:
-        return True
-    error = ctypes.get_errno()
-    if error not in _OTHERWISE:
+    error = rename(directory, os.fsencode(old), os.fsencode(new), how)
+    if error and error not in _OTHERWISE:
         raise OSError(error, os.strerror(error), old, None, new)
-    return False
+    return not error
 
 
 @cache
-def _system() -> ctypes.CDLL | None:
-    """Return the system's library where it can exchange names."""
-    system = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
-    return system if hasattr(system, "renameat2") else None
+def _renameat2() -> Callable[[int, bytes, bytes, int], int] | None:
+    """Return what renames within a directory and tells the number of the error, where the system has it."""
+    if sys.platform != "linux":
+        return None
+    import ctypes  # noqa: PLC0415 - who only reads needs none of it
+
+    system: Any = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(system, "renameat2"):
+        return None
+
+    def rename(directory: int, old: bytes, new: bytes, how: int) -> int:
+        return ctypes.get_errno() if system.renameat2(directory, old, directory, new, how) else 0
+
+    return rename
