@@ -291,11 +291,11 @@ class Log:
                 self._take_pieces(stretch)
             else:
                 self._take_lines(stretch.pieces[0][1])
-        held = reading.held
-        if held and not reading.passed and _lacks_newline(held):
-            self._take_lines(held + b"\n", size=len(held))
-            held = b""
-        self.unfinished = reading.passed + len(held)
+        tail, left = reading.tail, reading.passed + len(reading.held)
+        if tail and _lacks_newline(tail):
+            self._take_lines(tail + b"\n", size=len(tail))
+            left -= len(tail)
+        self.unfinished = left
         if last := reading.last:
             self._known = replace(self._known, identity=last.identity, modified_ns=last.modified_ns)
 

@@ -43,6 +43,14 @@ class Reading:
         """Bytes of a line that has no end yet."""
         return b"".join(self._chunks)
 
+    @property
+    def tail(self) -> bytes:
+        """What follows the last newline up to the first hole; nothing where more was passed over."""
+        if self._pieces:
+            place, data = self._pieces[0]
+            return data if place == self._start else b""
+        return b"" if self.passed else self.held
+
     def stretches(self) -> Iterator[Stretch]:
         """Yield what is whole up to the end of the file, in order."""
         part = self.last

@@ -1,5 +1,6 @@
 """The words themselves: what tantivy is asked, and what is made of its failures."""
 
+import json
 import time
 
 import pytest
@@ -132,6 +133,15 @@ def test_a_directory_that_is_no_index_is_one_error(tmp_path):
     with pytest.raises(WordsUnavailable) as caught:
         Words(tmp_path / "words")
     assert caught.value.hint
+
+
+def test_a_field_that_stands_twice_is_one_error_and_tantivy_prints_nothing_of_it(words, tmp_path, capfd):
+    meta = next(tmp_path.rglob("meta.json"))
+    told = json.loads(meta.read_text())
+    meta.write_text(json.dumps(told | {"schema": told["schema"] + told["schema"][:1]}))
+    with pytest.raises(WordsUnavailable):
+        Words(meta.parent)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_file_in_the_place_of_the_directory_is_one_error(tmp_path):

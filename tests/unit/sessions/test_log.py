@@ -211,6 +211,15 @@ def test_what_stands_before_and_behind_a_hole_in_a_line_is_served(size: int) -> 
     assert ids(log) == ids(log_of(files)) == ["m1", "m2", "m3", "m4", "m5"]
 
 
+@pytest.mark.parametrize("size", [100, 5_000_000])
+def test_a_last_line_whose_newline_fell_to_a_hole_is_served(size: int) -> None:
+    files = given(b"".join(lines(1, 2))[:-1] + b"\0" * size)
+    log = log_of(files)
+    assert ids(log) == ["m1", "m2"]
+    add(log, 3)
+    assert ids(log) == ids(log_of(files)) == ["m1", "m2", "m3"]
+
+
 def test_a_hole_at_the_end_of_a_log_costs_little_memory(tmp_path: Path) -> None:
     """The file says that it has a terabyte; making it took no room at all."""
     path = tmp_path / PATH

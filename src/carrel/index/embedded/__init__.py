@@ -95,11 +95,12 @@ class EmbeddedIndex:
         """Return how the index is."""
         with self._lock:
             try:
-                opened = self._open()
-                counts = opened.catalog.count()
-                waiting = opened.catalog.waiting("words")
-                state = opened.catalog.state()
-                held = opened.count_vectors()
+                with self._damage_set_aside():
+                    opened = self._open()
+                    counts = opened.catalog.count()
+                    waiting = opened.catalog.waiting("words")
+                    state = opened.catalog.state()
+                    held = opened.count_vectors()
             except Unavailable as error:
                 return Status(degraded=True, findings=(*self._trouble, told(error)))
             return Status(
@@ -243,6 +244,9 @@ class EmbeddedIndex:
                 raise
             catalog.condemn()
             raise CatalogDamaged from error
+        finally:
+            if self._opened and (finding := self._opened.finding) and not self._opened.is_current():
+                self._trouble.note("damage", finding)
 
     def _with_findings(self, report: SyncReport) -> SyncReport:
         findings = tuple(self._trouble)

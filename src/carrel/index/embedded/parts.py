@@ -17,8 +17,8 @@ from carrel.index.catalog import Part
 from carrel.index.embed import Embedder
 from carrel.index.embedded.catalog import Catalog, State
 from carrel.index.embedded.filters import select_ids
-from carrel.index.embedded.soundness import find_unsound
-from carrel.index.embedded.words import WORDS_FILE, Words, WordsUnavailable
+from carrel.index.embedded.soundness import WORDS_FILE, find_unsound
+from carrel.index.embedded.words import Words, WordsUnavailable
 from carrel.index.lag import Lag
 from carrel.index.rescore import Candidates
 from carrel.index.trouble import Trouble

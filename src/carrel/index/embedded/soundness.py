@@ -9,6 +9,9 @@ from zlib import crc32
 from msgspec import DecodeError, ValidationError, json
 from msgspec import Struct as Value
 
+WORDS_FILE = "meta.json"
+"""What tantivy writes last, and without which there are no words."""
+
 _TAIL = Struct("<II")  # the size of the footer, and a mark
 _LONGEST_FOOTER = 4_096
 _WITHOUT = frozenset((".json", ".lock"))
@@ -18,15 +21,35 @@ class _Footer(Value):
     crc: int
 
 
+class _Field(Value):
+    name: str
+
+
+class _Meta(Value):
+    schema: list[_Field]
+
+
 def find_odd(folder: Path) -> str | None:
-    """Return the name of what is no file, if any; who opens a pipe waits, and a link leads elsewhere."""
+    """Return the name of what must not be opened, if anything.
+
+    Who opens a pipe waits, a link leads elsewhere, and over a field that stands twice tantivy falls.
+    """
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode):
             return folder.name
         with os.scandir(folder) as entries:
-            return next((each.name for each in entries if not each.is_file(follow_symlinks=False)), None)
+            odd = next((each.name for each in entries if not each.is_file(follow_symlinks=False)), None)
+        return odd or (None if _names_fields_once(folder / WORDS_FILE) else WORDS_FILE)
     except FileNotFoundError:
         return None
+
+
+def _names_fields_once(meta: Path) -> bool:
+    try:
+        fields = [field.name for field in json.decode(meta.read_bytes(), type=_Meta).schema]
+    except (DecodeError, ValidationError):
+        return False
+    return len(fields) == len(set(fields))
 
 
 def find_unsound(folder: Path) -> str | None:

@@ -16,7 +16,7 @@ from carrel.errors import Unavailable
 from carrel.index import Filter
 from carrel.index.analysis import GRAMS, PLAIN, analyzer, fold
 from carrel.index.analysis.languages import ENGLISH, STEMMED
-from carrel.index.embedded.soundness import find_odd
+from carrel.index.embedded.soundness import WORDS_FILE, find_odd
 from carrel.index.entry import Entry, code_of, stands_at
 from carrel.index.query import MOST_WORDS, Plan
 from carrel.index.rescore import CONTEXT, PHRASE, Candidates
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     import tantivy
 
     _Clause = tuple[tantivy.Occur, tantivy.Query]
-
-WORDS_FILE = "meta.json"
-"""What tantivy writes last, and without which there are no words."""
 
 _HEAP = 48_000_000  # bytes; below, a long build writes many segments that have to be merged
 _SMALL_HEAP = 15_000_000  # the least that tantivy takes
