@@ -446,7 +446,7 @@ def _grew_together(line: bytes) -> bool:
             place = decoder.raw_decode(text, place)[1]
         except ValueError:
             return False
-    return place > 0 and not {"{", "\0"} & set(text[place:])
+    return place > 0 and "{" not in text[place:]
 
 
 def _is_json(data: bytes) -> bool:

@@ -237,6 +237,21 @@ def test_a_damaged_catalog_is_set_aside_and_the_index_made_anew(opened, folder, 
     assert count(index) == (12, False)
 
 
+def test_a_catalog_that_is_set_aside_by_who_asks_how_the_index_is_is_told_of_by_the_next_sync(
+    opened, folder, shelf
+):
+    path, index = folder / "catalog.db", opened()
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("r+b") as file:
+        file.seek(4_096)
+        file.write(bytes(path.stat().st_size - 4_096))
+    assert index.status().degraded
+    assert path.with_name("catalog.db.damaged").exists()
+    assert "index_damaged" in codes(index.sync(shelf).findings)
+    assert count(index) == (12, False)
+
+
 def test_an_index_of_a_newer_carrel_is_left_alone_and_the_answer_says_so(opened, folder, shelf):
     connection = apsw.Connection(str(folder / "catalog.db"))
     connection.execute("UPDATE state SET format = ?", (FORMAT + 1,))

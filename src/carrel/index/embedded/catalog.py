@@ -66,8 +66,10 @@ class Catalog:
         self._was_damaged = False
         try:
             self._begin(path)
-        except TypeError:  # what it says of itself, nobody wrote
-            self._was_damaged = self.is_spoilt()
+        except (TypeError, DatabaseUnavailable):  # what it says of itself, nobody wrote
+            self._was_damaged = self._database.was_damaged or self.is_spoilt()
+            if not self._was_damaged:
+                raise
             self._database = Database(path, MIGRATIONS, durable=False, inside=inside)
             self._begin(path)
 
