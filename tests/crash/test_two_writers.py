@@ -106,7 +106,6 @@ def save(path: Path, data: bytes) -> None:
     own.replace(path)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="names cannot be exchanged here")
 @pytest.mark.parametrize("existed", [True, False])
 def test_what_an_editor_saves_just_before_the_rename_is_kept_and_the_writer_learns_it(
     tmp_path: Path, existed: bool
@@ -120,7 +119,6 @@ def test_what_an_editor_saves_just_before_the_rename_is_kept_and_the_writer_lear
     assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="names cannot be exchanged here")
 def test_a_folder_that_came_just_before_the_rename_keeps_its_name_and_what_is_in_it(tmp_path: Path) -> None:
     def put_a_folder() -> None:
         (tmp_path / "a.md").unlink()

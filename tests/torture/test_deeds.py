@@ -5,7 +5,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.torture import verifier
 from tests.torture.deeds import AT, FILED, Deeds
 from tests.torture.desk import Desk
 
@@ -72,7 +71,6 @@ def test_damage_of_the_records_is_told_of(deeds: Deeds):
     assert "records: SQLite finds damage" in deeds.wrong()
 
 
-@pytest.mark.skipif(bool(verifier.not_looked_at()), reason="no git")
 def test_damage_of_what_is_committed_is_told_of(deeds: Deeds):
     for path in (deeds.desk.root / ".git/objects").glob("??/*"):
         path.chmod(0o600)
