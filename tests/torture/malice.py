@@ -411,7 +411,7 @@ MALICE = Row(
     promise="malicious workspaces",
     quick=60,
     long=5_000,
-    share=13,
+    share=30,
     in_memory=True,
     run=tempt,
     passes="0 processes, 0 network calls, 0 canary files, nothing written outside, <= 3 s of the processor and <= 100 MB for thirteen looks",
