@@ -20,11 +20,11 @@ def test_the_environment_of_the_process_is_recognised_however_it_is_told(told):
 def test_what_is_waited_for_counts_and_work_does_too():
     waiting, working = stopwatch(), stopwatch()
     time.sleep(0.3)
-    assert waiting() >= 0.3
+    assert waiting() >= 0.25  # what it waits for a processor when it wakes is taken off
     end = time.thread_time() + 0.3
     while time.thread_time() < end:
         pass
-    assert working() >= 0.55
+    assert working() >= 0.5
 
 
 def _wait() -> None:

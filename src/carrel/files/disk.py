@@ -4,6 +4,7 @@ Everything above calls these and nothing else to mutate, so that "the 7th call f
 goes now" can be tried for every one of them.
 """
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -199,8 +200,6 @@ def _renameat2() -> Callable[[int, bytes, bytes, int], int] | None:
     """Return what renames within a directory and tells the number of the error, where the system has it."""
     if sys.platform != "linux":
         return None
-    import ctypes  # noqa: PLC0415 - who only reads needs none of it
-
     system: Any = ctypes.CDLL(None, use_errno=True)
     if not hasattr(system, "renameat2"):
         return None
