@@ -45,6 +45,7 @@ CORES = {
             "unit/files/test_tail.py",
             "contracts/test_file_store.py",
             "crash/test_failing_disk.py",
+            "crash/test_two_writers.py",
         ),
         without=(
             "overlay",

@@ -198,8 +198,6 @@ def _renamed(old: str, new: str, directory: int, how: int) -> bool:
 @cache
 def _renameat2() -> Callable[[int, bytes, bytes, int], int] | None:
     """Return what renames within a directory and tells the number of the error, where the system has it."""
-    if sys.platform != "linux":
-        return None
     system: Any = ctypes.CDLL(None, use_errno=True)
     if not hasattr(system, "renameat2"):
         return None

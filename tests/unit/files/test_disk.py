@@ -13,6 +13,7 @@ import pytest
 
 from carrel.errors import CarrelError
 from carrel.files import Stale, Unreadable, walk
+from carrel.files import disk as disk_module
 from carrel.files.disk import Disk, DiskFailed, DiskFull, ReadOnly, typed_failures
 from carrel.files.durable import Directory, refuse_special
 from carrel.files.local import LocalFiles, _bounded
@@ -342,3 +343,45 @@ def opened() -> Iterator[str]:
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
             yield str(entry.readlink())
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[int]:
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "new").write_text("new")
+    fd = os.open(tmp_path, os.O_RDONLY)
+    yield fd
+    os.close(fd)
+
+
+def test_two_files_exchange_their_names(tmp_path: Path, pair: int) -> None:
+    Disk().swap("old", "new", directory=pair)
+    assert [(tmp_path / name).read_text() for name in ("old", "new")] == ["new", "old"]
+
+
+def test_a_name_that_is_free_is_taken(tmp_path: Path, pair: int) -> None:
+    Disk().swap("old", "other", directory=pair)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "other"]
+
+
+def test_where_names_cannot_be_exchanged_the_new_one_takes_the_place(
+    tmp_path: Path, pair: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_module, "_renameat2", lambda: None)
+    Disk().swap("old", "new", directory=pair)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("new", "old")]
+
+
+def test_a_system_that_has_no_such_call_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk_module._renameat2.cache_clear()
+    monkeypatch.setattr(disk_module.ctypes, "CDLL", lambda *_, **__: object())
+    assert disk_module._renameat2() is None
+    disk_module._renameat2.cache_clear()
+
+
+def test_an_exchange_that_fails_for_another_reason_is_an_error_and_changes_nothing(
+    tmp_path: Path, pair: int
+) -> None:
+    with pytest.raises(OSError, match="descriptor"):
+        Disk().swap("old", "new", directory=10_000)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "old"]
