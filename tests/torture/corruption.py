@@ -32,6 +32,9 @@ _ALARM = 20
 _FOOTER = 200
 """Bytes at the end of a file of words that say how it was written, and have no checksum."""
 
+_MOSTLY = 0.9
+"""How many of the damaged counts must be told of: some are met by the last write alone, when nobody listens any more."""
+
 _PLACES = 5
 """How many files of one desk are damaged, each of another kind: all are looked at in one go."""
 
@@ -81,8 +84,10 @@ def spoil(meter: Meter) -> None:
     meter.figures["logs cut at the end of a line, or emptied"] = f"{totals['short']:,}, not told of"
     meter.figures["damaged index set aside"] = f"{totals['aside told']:,} told of {totals['aside']:,}"
     meter.figures["damaged caches set aside"] = (
-        f"{totals['counts']:,} of counts; {totals['offsets']:,} of where messages stand, not told of"
+        f"{totals['counts told']:,} told of {totals['counts']:,} of counts; "
+        f"{totals['offsets']:,} of where messages stand, not told of"
     )
+    meter.check(totals["counts told"] >= _MOSTLY * totals["counts"], "damaged counts are not told of")
     meter.figures["damaged records"] = (
         f"{totals['broken']:,} told of; {totals['changed']:,} not noticed, in which SQLite finds nothing wrong; "
         f"{totals['gone']:,} begun anew, of which nothing was left"
@@ -111,9 +116,9 @@ def _spoil_some(meter: Meter) -> Counter[str]:
             *_of_lines(hurt, said, totals),
             *_of_records(wounds, said, totals),
             *_of_index(desk, wounds, said, totals),
-            *_of_caches(desk, wounds, said, totals),
         ):
             meter.check(is_kept=False, told=f"{told}: {fault}")
+        _count_caches(desk, wounds, said, totals)
         meter.tried(len(wounds))
         shutil.rmtree(place)
     return totals
@@ -367,14 +372,14 @@ def _of_index(
             yield f"{wound.path.name} is not set aside"
 
 
-def _of_caches(
-    desk: Desk, wounds: Sequence[Wound], said: Sequence[str], totals: Counter[str]
-) -> Iterator[str]:
-    """Of what is kept for speed alone only the counts are told of; a log that just ends earlier is told of nowhere."""
+def _count_caches(desk: Desk, wounds: Sequence[Wound], said: Sequence[str], totals: Counter[str]) -> None:
+    """Count what is set aside of what is kept for speed alone; a log that just ends earlier is told of nowhere.
+
+    Of the counts it is told, but where the last write before the end is the first to meet the damage.
+    """
     aside = {each.name for each in (desk.root / ".carrel/cache").glob("*.damaged")}
     totals.update(counts="tokens.db.damaged" in aside, offsets="sessions.db.damaged" in aside)
-    if "tokens.db.damaged" in aside and not _told(said) & _OF_COUNTS:
-        yield "nobody is told of the counts"
+    totals["counts told"] += bool("tokens.db.damaged" in aside and _told(said) & _OF_COUNTS)
     for wound in wounds:
         is_cut = wound.kind == "transcript" and wound.now is not None and wound.before.startswith(wound.now)
         totals["short"] += is_cut and (wound.now or b"\n").endswith(b"\n") and wound.now != wound.before
