@@ -316,8 +316,9 @@ def _secret(token: str) -> str:
 
 
 def _prepared(workspace: Workspace, token: str) -> None:
+    """Freeze what others may hear: what the owner's own prompt holds, the end of a forgetting that was killed may thaw."""
     workspace.records.remember_layout(workspace.layout.name)  # as the first does who opens a new folder
-    workspace.prepare(token, "What of the tide?", reload=True)
+    workspace.prepare(token, "What of the tide?", scope="shared", reload=True)
 
 
 _DO: Mapping[str, Callable[[Workspace, str], None]] = {

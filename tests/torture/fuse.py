@@ -21,12 +21,13 @@ from carrel.records import Records
 from carrel.records.sqlite import SqliteRecords
 from carrel.testing import FaultyDisk
 
-_HARMLESS = ("unlock", "pause")
-"""Verbs of the disk that change nothing on it."""
+_HARMLESS = ("unlock", "pause", "swap")
+"""Verbs of the disk that change nothing on it; and a swap, which is burnt as the rename that it is."""
 
 _READING = frozenset(
     [
         "all",
+        "check",
         "close",
         "count",
         "counts",
