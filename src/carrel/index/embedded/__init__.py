@@ -17,6 +17,7 @@ from msgspec import DecodeError
 from msgspec.structs import replace
 
 from carrel.errors import CarrelError, Unavailable
+from carrel.findings import Finding
 from carrel.index import Found, Pointers, Progress, Query, Source, Status, Stop, SyncReport
 from carrel.index.answer import Answer, limited
 from carrel.index.embed import Embedder
@@ -139,11 +140,7 @@ class EmbeddedIndex:
     ) -> SyncReport:
         """Sync; once more, from nothing, where the catalog turned out to be damaged and was set aside."""
         report = self._sync(source, only, progress, anew=anew)
-        if self._opened is None or not (finding := self._opened.finding) or self._opened.is_current():
-            return report
-        report = self._sync(source, None, progress, anew=anew)
-        self._trouble.note("damage", finding)
-        return report
+        return self._sync(source, None, progress, anew=anew) if self._set_aside else report
 
     def _sync(
         self, source: Source, only: Collection[str] | None, progress: Progress | None, *, anew: bool
@@ -245,8 +242,14 @@ class EmbeddedIndex:
             catalog.condemn()
             raise CatalogDamaged from error
         finally:
-            if self._opened and (finding := self._opened.finding) and not self._opened.is_current():
+            if finding := self._set_aside:
                 self._trouble.note("damage", finding)
+
+    @property
+    def _set_aside(self) -> Finding | None:
+        """What to say where the catalog that is open was set aside, and the next one is not opened yet."""
+        opened = self._opened
+        return opened.finding if opened is not None and not opened.is_current() else None
 
     def _with_findings(self, report: SyncReport) -> SyncReport:
         findings = tuple(self._trouble)

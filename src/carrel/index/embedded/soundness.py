@@ -14,7 +14,6 @@ WORDS_FILE = "meta.json"
 
 _TAIL = Struct("<II")  # the size of the footer, and a mark
 _LONGEST_FOOTER = 4_096
-_WITHOUT = frozenset((".json", ".lock"))
 
 
 class _Footer(Value):
@@ -25,8 +24,13 @@ class _Field(Value):
     name: str
 
 
+class _Segment(Value):
+    segment_id: str
+
+
 class _Meta(Value):
     schema: list[_Field]
+    segments: list[_Segment]
 
 
 def find_odd(folder: Path) -> str | None:
@@ -53,11 +57,18 @@ def _names_fields_once(meta: Path) -> bool:
 
 
 def find_unsound(folder: Path) -> str | None:
-    """Return the name of a file that is not what was written, if any; reading them costs a while."""
+    """Return the name of a file that is not what was written, if any; reading them costs a while.
+
+    What a writer left that was killed belongs to no state, and is none of these.
+    """
     if odd := find_odd(folder):
         return odd
-    for path in sorted(folder.iterdir()) if folder.exists() else ():
-        if path.suffix not in _WITHOUT and not path.name.startswith(".") and not _is_sound(path):
+    if not (folder / WORDS_FILE).exists():
+        return None
+    meta = json.decode((folder / WORDS_FILE).read_bytes(), type=_Meta)
+    own = {segment.segment_id.replace("-", "") for segment in meta.segments}
+    for path in sorted(folder.iterdir()):
+        if path.name.partition(".")[0] in own and not _is_sound(path):
             return path.name
     return None
 
