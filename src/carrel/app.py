@@ -361,6 +361,7 @@ class Workspace(Furnished):
             *extensions_in_use(self._base),
             *look_over(self, lambda: self.sessions),
             *self._faults_of_records(),
+            *map(_aside, self.home.set_aside()),  # last: whoever looked before may have set something aside
         )
         return replace(health, findings=(*health.findings, *found))
 
@@ -378,6 +379,16 @@ class Workspace(Furnished):
         is_kept = self.config.settings.retention == RetentionSettings()
         old = () if is_kept else self.conversations.learning.retention.findings()
         return (*self.memory.findings(), *old)
+
+
+def _aside(path: str) -> Finding:
+    return Finding(
+        code="set_aside",
+        path=path,
+        message=f"{path} was damaged once; it was set aside, and what it held is made anew from your files.",
+        severity="info",
+        hint="Nothing is lost. Delete it when you have no use for it; if it comes again, look at your disk.",
+    )
 
 
 def _accounted(assembly: Assembly, span: telemetry.Span) -> Assembly:

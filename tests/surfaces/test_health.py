@@ -6,6 +6,8 @@ import socket
 
 import pytest
 
+from carrel import Workspace
+
 KEYS = {"code", "severity", "path", "message", "hint"}
 
 
@@ -227,3 +229,35 @@ def test_a_log_that_cannot_be_read_is_told(cli, sample):
     assert [each["path"] for each in told if each["code"] == "unreadable"] == [
         "agents/kate/sessions/s1.log.jsonl"
     ]
+
+
+def test_what_was_damaged_and_set_aside_is_told_of_until_somebody_removes_it(cli, sample):
+    cli("trust", sample)
+    with Workspace.open(sample.path) as workspace:
+        workspace.record("s1", [{"role": "user", "content": "Zebra?"}])
+    cli("-C", sample, "search", "zebra")
+    cache = sample / ".carrel/cache"
+    for name in ("sessions.db", "tokens.db", "index/catalog.db"):
+        (cache / name).write_bytes(b"no database at all " * 500)
+    cli("-C", sample, "sessions", "show", "s1")
+    cli("-C", sample, "search", "zebra")
+    told = [each for each in health(cli, sample)["findings"] if each["code"] == "set_aside"]
+    aside = {f".carrel/cache/{name}.damaged" for name in ("sessions.db", "tokens.db", "index/catalog.db")}
+    assert {each["path"] for each in told} == aside
+    assert {each["severity"] for each in told} == {"info"}
+    assert "set_aside" not in {each["code"] for each in health(cli, sample, "--scope", "shared")["findings"]}
+    for path in aside:
+        (sample / path).unlink()
+    assert "set_aside" not in {code for code, _ in found(cli, sample)}
+
+
+def test_where_a_link_stands_in_the_place_of_the_cache_nothing_behind_it_is_told_of(cli, sample, tmp_path):
+    cli("trust", sample)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "secret.damaged").write_text("x")
+    (sample / ".carrel/cache").mkdir(parents=True, exist_ok=True)
+    (sample / ".carrel/cache/index").symlink_to(elsewhere)
+    (sample / ".carrel/cache/tokens.db.damaged").write_text("x")
+    aside = {path for code, path in found(cli, sample) if code == "set_aside"}
+    assert aside == {".carrel/cache/tokens.db.damaged"}

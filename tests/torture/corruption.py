@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -32,8 +33,11 @@ _ALARM = 20
 _FOOTER = 200
 """Bytes at the end of a file of words that say how it was written, and have no checksum."""
 
-_MOSTLY = 0.9
-"""How many of the damaged counts must be told of: some are met by the last write alone, when nobody listens any more."""
+_OPENINGS = (("",), ("read ", "search"), ("health",))
+"""How the names of what is done begin, each time that a desk is opened; it is read the first two times."""
+
+_READINGS = 2
+_SERVED = "served "
 
 _PLACES = 5
 """How many files of one desk are damaged, each of another kind: all are looked at in one go."""
@@ -54,12 +58,13 @@ QUIET = {
 }
 """What nobody damages: it must be found, whatever became of the index."""
 
+TOKENS, OFFSETS = ".carrel/cache/tokens.db", ".carrel/cache/sessions.db"
 FACT = "Ana uses a Samsung."
 _ODD = {"unreadable", "not_a_file"}
 """How it is told of that something is no file, or none that is read."""
 
 _OF_RECORDS = {"records_unavailable", "newer_format"}
-_OF_COUNTS = {"cache_damaged", "cache_unavailable"}
+_ASIDE = "set_aside"
 _OF_INDEX = {"index_damaged", "catalog_damaged", "database_unavailable", "words_unavailable"}
 
 
@@ -84,10 +89,9 @@ def spoil(meter: Meter) -> None:
     meter.figures["logs cut at the end of a line, or emptied"] = f"{totals['short']:,}, not told of"
     meter.figures["damaged index set aside"] = f"{totals['aside told']:,} told of {totals['aside']:,}"
     meter.figures["damaged caches set aside"] = (
-        f"{totals['counts told']:,} told of {totals['counts']:,} of counts; "
-        f"{totals['offsets']:,} of where messages stand, not told of"
+        f"{totals['caches told']:,} told of {totals['caches']:,}: "
+        f"{totals['counts']:,} of counts, {totals['offsets']:,} of where messages stand, others of the index"
     )
-    meter.check(totals["counts told"] >= _MOSTLY * totals["counts"], "damaged counts are not told of")
     meter.figures["damaged records"] = (
         f"{totals['broken']:,} told of; {totals['changed']:,} not noticed, in which SQLite finds nothing wrong; "
         f"{totals['gone']:,} begun anew, of which nothing was left"
@@ -116,9 +120,10 @@ def _spoil_some(meter: Meter) -> Counter[str]:
             *_of_lines(hurt, said, totals),
             *_of_records(wounds, said, totals),
             *_of_index(desk, wounds, said, totals),
+            *_of_caches(desk, said, totals),
         ):
             meter.check(is_kept=False, told=f"{told}: {fault}")
-        _count_caches(desk, wounds, said, totals)
+        totals["short"] += sum(map(_is_short, wounds))
         meter.tried(len(wounds))
         shutil.rmtree(place)
     return totals
@@ -138,9 +143,17 @@ def _warm_up(meter: Meter, desk: Desk, sound: Path) -> None:
 
 def _told(said: Sequence[str]) -> set[str]:
     """Return the codes of all findings, warnings and errors."""
-    served = [json.loads(line.partition(" ")[2]) for line in said if line.startswith("served ")]
     typed = (line.split()[-1] for line in said if line.startswith("typed "))
-    return {code for each in served for code in each["told"]} | set(typed)
+    return {code for each in _served(said) for code in each["told"]} | set(typed)
+
+
+def _served(said: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what was served each time that the desk was opened."""
+    return [json.loads(line.removeprefix(_SERVED)) for line in said if line.startswith(_SERVED)]
+
+
+def _first(said: Sequence[str]) -> dict[str, Any]:
+    return next(iter(_served(said)), {})
 
 
 def _fill(desk: Desk) -> None:
@@ -191,20 +204,20 @@ def _printed(desk: Desk) -> Path:
 
 
 def work_at(desk: Desk, say: Say) -> None:
-    """Use a desk in every way, then read it once more, and say what it served and what it told of."""
+    """Use a desk in every way, read it once more, look at its health, and say each time what was served and told of."""
     signal.alarm(_ALARM)
-    for number in range(2):
+    for wanted in _OPENINGS:
         served: dict[str, Any] = {"told": [], "of": []}
         try:
             with desk.open() as workspace:
                 for name, deed in _deeds(workspace, served).items():
-                    if not number or name.startswith(("read ", "search")):
+                    if name.startswith(wanted):
                         _time(name, deed, say)
         except CarrelError as error:
             served["told"].append(error.code)
         except Exception as error:  # noqa: BLE001 - this is what is looked for
             say(f"crashed open: {type(error).__name__} {str(error)[:200]!r}")
-        say(f"served {json.dumps(served)}")
+        say(f"{_SERVED}{json.dumps(served)}")
     signal.alarm(0)
     say("done")
 
@@ -257,7 +270,7 @@ def _deeds(workspace: Workspace, served: dict[str, Any]) -> dict[str, Callable[[
 
 
 def _time(name: str, deed: Callable[[], object], say: Say) -> None:
-    taken = stopwatch()
+    taken, worked = stopwatch(), time.process_time()
     try:
         deed()
     except CarrelError as error:
@@ -265,7 +278,7 @@ def _time(name: str, deed: Callable[[], object], say: Say) -> None:
     except Exception as error:  # noqa: BLE001 - this is what is looked for
         say(f"crashed {name}: {type(error).__name__} {str(error)[:200]!r}")
     if (took := taken()) > HANG_SECONDS:
-        say(f"hung {name} {took:.1f} s")
+        say(f"hung {name} {took:.1f} s, of which it worked {time.process_time() - worked:.1f}")
 
 
 def _faults(
@@ -278,8 +291,7 @@ def _faults(
     if _printed(desk).exists() and (printed := _printed(desk).read_text("utf-8", "replace")):
         yield f"it printed {printed[:200]!r}"
     yield from (line for line in said if line.startswith(("crashed", "hung")))
-    served = [json.loads(line.partition(" ")[2]) for line in said if line.startswith("served ")]
-    told = _told(said)
+    served, told = _served(said)[:_READINGS], _told(said)
     if "prompt" not in served[0] and not any(line.startswith("typed assemble ") for line in said):
         yield "there is no prompt"
     for session, log in logs.items():
@@ -295,18 +307,19 @@ def _faults(
 
 def _told_of(said: Sequence[str], *places: str) -> set[str]:
     """Return the codes that were told of a file, or by what is done with it."""
-    served = [json.loads(line.partition(" ")[2]) for line in said if line.startswith("served ")]
     typed = (line.removeprefix("typed ").rpartition(" ") for line in said if line.startswith("typed "))
     found = {
-        code for each in served for where, code in each["of"] if (where or "").rpartition("/")[2] in places
+        code
+        for each in _served(said)
+        for where, code in each["of"]
+        if (where or "").rpartition("/")[2] in places
     }
     return found | {code for deed, _, code in typed if deed in places}
 
 
 def _of_lines(hurt: Mapping[str, bytes | None], said: Sequence[str], totals: Counter[str]) -> Iterator[str]:
     """Hold the number of damaged lines that is told of each log to what its bytes were then, exactly."""
-    first = next((line for line in said if line.startswith("served ")), "served {}")
-    served = json.loads(first.partition(" ")[2])
+    served = _first(said)
     for session, data in hurt.items():
         if data is not None and session in served:
             *lines, last = data.split(b"\n")
@@ -336,7 +349,7 @@ def _of_log(path: Path, before: bytes, own: dict[str, Any] | None, told: set[str
 
 def _of_records(wounds: Sequence[Wound], said: Sequence[str], totals: Counter[str]) -> Iterator[str]:
     """Whatever SQLite finds wrong is told of; where nothing was done to the records, all of them are served."""
-    served = json.loads(next((line for line in said if line.startswith("served ")), "served {}")[7:])
+    served = _first(said)
     wound = next((each for each in wounds if each.kind == "records"), None)
     if wound is None:
         if served and served.get("facts") != [FACT]:
@@ -359,7 +372,7 @@ def _of_index(
     """Each answer is whole, or the first is poor and says so; damaged words are set aside, and all of it is told."""
     aside = [each.name for each in (desk.root / ".carrel/cache/index").glob("*.damaged")]
     totals["aside"] += bool(aside)
-    for number, served in enumerate(json.loads(line[7:]) for line in said if line.startswith("served ")):
+    for number, served in enumerate(_served(said)[:_READINGS]):
         missing = QUIET.keys() - set(served.get("hits", ()))
         if missing and (number or not served.get("degraded")):  # the first may be poor, and says so then
             yield f"{sorted(missing)[:2]} are not found by search {number + 1}"
@@ -372,17 +385,23 @@ def _of_index(
             yield f"{wound.path.name} is not set aside"
 
 
-def _count_caches(desk: Desk, wounds: Sequence[Wound], said: Sequence[str], totals: Counter[str]) -> None:
-    """Count what is set aside of what is kept for speed alone; a log that just ends earlier is told of nowhere.
+def _of_caches(desk: Desk, said: Sequence[str], totals: Counter[str]) -> Iterator[str]:
+    """Whatever was set aside of what is kept for speed alone, the next look at the health tells of."""
+    cache = desk.root / ".carrel/cache"
+    aside = {each.relative_to(desk.root).as_posix() for each in cache.rglob("*.damaged")}
+    totals["counts"] += f"{TOKENS}.damaged" in aside
+    totals["offsets"] += f"{OFFSETS}.damaged" in aside
+    told = {path for each in _served(said)[_READINGS:] for path, code in each["of"] if code == _ASIDE}
+    totals.update({"caches": len(aside), "caches told": len(aside & told)})
+    if told != aside:
+        yield f"{sorted(aside ^ told)} are set aside and not told of, or the other way"
 
-    Of the counts it is told, but where the last write before the end is the first to meet the damage.
-    """
-    aside = {each.name for each in (desk.root / ".carrel/cache").glob("*.damaged")}
-    totals.update(counts="tokens.db.damaged" in aside, offsets="sessions.db.damaged" in aside)
-    totals["counts told"] += bool("tokens.db.damaged" in aside and _told(said) & _OF_COUNTS)
-    for wound in wounds:
-        is_cut = wound.kind == "transcript" and wound.now is not None and wound.before.startswith(wound.now)
-        totals["short"] += is_cut and (wound.now or b"\n").endswith(b"\n") and wound.now != wound.before
+
+def _is_short(wound: Wound) -> bool:
+    """Tell whether a log just ends earlier, at the end of a line, of which nobody can tell."""
+    now = wound.now
+    is_cut = wound.kind == "transcript" and now is not None and wound.before.startswith(now)
+    return is_cut and (now or b"\n").endswith(b"\n") and now != wound.before
 
 
 def _is_word_sound(wound: Wound) -> bool:
@@ -537,6 +556,12 @@ CORRUPTION = Row(
             "            self._mended[part] = finding",
             "            del finding",
             "of an index that was set aside, nobody is told",
+        ),
+        Defect(
+            "home/beside.py",
+            'found += sorted(folder.glob("*.damaged"))',
+            'found += sorted(folder.glob("words.damaged"))',
+            "of what stands aside since it was damaged, health tells only a part",
         ),
     ),
 )

@@ -137,6 +137,10 @@ class Home(Protocol):
         """Return what is kept of an index and of vectors, by name."""
         ...
 
+    def set_aside(self) -> list[str]:
+        """Return what was damaged and stands aside since, of all that is derived: by where it is."""
+        ...
+
     def drop_index(self) -> None:
         """Remove that: it is made again when needed. Whoever has it open lets go of it first."""
         ...

@@ -166,6 +166,15 @@ class Beside(Struct, frozen=True, kw_only=True):
         """Return the names of what is kept of an index and of vectors."""
         return [path.name for path in self._derived()]
 
+    def set_aside(self) -> list[str]:
+        """Return the paths of what was damaged and stands aside; behind a link there is nothing of ours."""
+        found = list[Path]()
+        for folder in (self.cache, self.cache / _DERIVED[0]):
+            with suppress(CarrelError, OSError):
+                self._refuse_links(folder / "any")
+                found += sorted(folder.glob("*.damaged"))
+        return [str(path.relative_to(self.inside) if self.inside else path) for path in found]
+
     def drop_index(self) -> None:
         """Remove that; a folder has another name first, since nobody adds to what they cannot find."""
         from secrets import token_hex  # noqa: PLC0415 - for forgetting only

@@ -188,6 +188,10 @@ class PostgresHome(Struct, frozen=True, kw_only=True):
         """Return the index, if it holds anything."""
         return ["index"] if self.index(None).status().chunks else []
 
+    def set_aside(self) -> list[str]:
+        """Return nothing: of what a database holds nothing is set aside."""
+        return []
+
     def drop_index(self) -> None:
         """Remove its rows."""
         from carrel.index.postgres import PostgresIndex  # noqa: PLC0415 - as above
