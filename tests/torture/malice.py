@@ -19,6 +19,7 @@ from tests.torture.crowd import together
 from tests.torture.desk import Child, Say
 from tests.torture.listening import listen
 from tests.torture.rows import Defect, Meter, Row
+from tests.torture.sealing import seal
 
 from carrel.app import Workspace
 from carrel.errors import CarrelError
@@ -51,7 +52,8 @@ _RUNS = frozenset(
     )
 )
 _ASKS = ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.gethostbyname", "urllib.Request")
-_COUNTED = frozenset(("opened", "refused", "heard", "deaf"))
+_UNSEALED = "unsealed"
+_COUNTED = frozenset(("opened", "refused", "heard", "deaf", _UNSEALED))
 Trick = Callable[[Path, random.Random], None]
 
 
@@ -266,6 +268,8 @@ def tempt(meter: Meter) -> None:
     meter.figures["refused with a type, and not counted"] = f"{sum(codes.values()):,} ({told})"
     heard, deaf = counts["heard"], counts["deaf"]
     meter.figures["listened to as a server does"] = f"{heard + deaf:,}, a change inside heard of in {heard:,}"
+    if counts[_UNSEALED]:
+        meter.left_out.append("what native code asks of the system is not heard here")
 
 
 def _tempt_some(meter: Meter) -> Tempted:
@@ -372,6 +376,8 @@ def _beware(say: Say) -> resource.struct_rusage:
     resource.setrlimit(resource.RLIMIT_CPU, (_ENOUGH, _ENOUGH))
     start = resource.getrusage(resource.RUSAGE_SELF)
     sys.addaudithook(hear)
+    if not seal(lambda: say("bad native code starts a process, or asks a network")):
+        say(_UNSEALED)
     return start
 
 
@@ -440,6 +446,13 @@ MALICE = Row(
             "settings = opened.config.settings\n        chosen",
             "settings = opened.config.settings\n        os.waitpid(os.fork() or os._exit(0), 0)\n        chosen",
             "a process is started by a fork",
+        ),
+        Defect(
+            "app.py",
+            "settings = opened.config.settings\n        chosen",
+            "settings = opened.config.settings\n"
+            '        __import__("ctypes").CDLL(None).socket(2, 1, 0)\n        chosen',
+            "native code asks a network, and Python hears nothing of it",
         ),
         Defect(
             "http/watching.py",

@@ -1,12 +1,20 @@
 """That the harness sees what it looks for: leaks however they are written down, and waits whatever they are for."""
 
+import ctypes
 import json
+import os
+import socket
+import subprocess
+import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.torture import canaries
+from tests.torture.desk import Child
+from tests.torture.sealing import seal
 from tests.torture.waiting import Hung, at_most, stopwatch
 
 
@@ -35,3 +43,61 @@ def _wait() -> None:
 def test_who_hangs_is_told_so_through_every_except():
     with pytest.raises(Hung), at_most(1):
         _wait()
+
+
+def _sealed(work: Callable[[], object]) -> list[str]:
+    """Return what is heard of a process that does some work."""
+
+    def sealed(say: Callable[[str], None]) -> None:
+        if not seal(lambda: say("told")):
+            say("told, and not sealed")
+        with suppress(OSError):
+            work()
+        say("done")
+
+    return Child(sealed).listen()
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: ctypes.CDLL(None).fork(),
+        lambda: ctypes.CDLL(None).socket(2, 1, 0),
+        lambda: ctypes.CDLL(None).getaddrinfo(b"a.invalid", b"80", None, ctypes.byref(ctypes.c_void_p())),
+        lambda: ctypes.CDLL(None).execv(b"/bin/true", None),
+        lambda: socket.socket(socket.AF_UNIX).connect("nothing"),
+    ],
+    ids=["fork", "socket", "resolve", "exec", "connect"],
+)
+def test_native_code_that_starts_a_process_or_asks_a_network_is_heard_of(work):
+    assert _sealed(work) == ["told", "done"]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: ctypes.CDLL(None).system(b"touch here"),
+        lambda: subprocess.run(["touch", "here"], check=False),
+    ],
+    ids=["system", "popen"],
+)
+def test_who_has_blocked_all_signals_to_start_a_process_is_ended_and_nothing_runs(
+    work, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert _sealed(work) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def _work_with_threads() -> None:
+    threads = [threading.Thread(target=os.getpid) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for end in socket.socketpair():
+        end.close()
+
+
+def test_of_threads_and_pairs_of_sockets_nothing_is_heard():
+    assert _sealed(_work_with_threads) == ["done"]
