@@ -77,7 +77,7 @@ class Forgetting:
             pen=self._pen(),
             records=lambda: shelf.records,
             copies=Copies(records=lambda: shelf.records, sessions=self._sessions),
-            leftovers=Leftovers(rooms=lambda: [*self._rooms()]),
+            leftovers=Leftovers(rooms=lambda: [*self._rooms()], sweep=shelf.home.sweep_files),
             derived=Derived(home=shelf.home, let_go=self._let_go),
             places=self._places,
             is_day=self._is_day,

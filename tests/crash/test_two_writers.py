@@ -1,5 +1,6 @@
 """Two writers and one file: nobody's update is lost, and the test can tell when one is."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from carrel.files import Stale, Unreadable
-from carrel.files.disk import Disk, LockTimeout
+from carrel.files.disk import Disk, DiskFailed, LockTimeout
 from carrel.files.local import LocalFiles
 
 
@@ -130,6 +131,37 @@ def test_a_folder_that_came_just_before_the_rename_keeps_its_name_and_what_is_in
     with pytest.raises(Unreadable):
         LocalFiles(tmp_path, disk=disk).write("a.md", b"ours\n", expect=digest)
     assert [path.name for path in tmp_path.rglob("*")] == ["a.md", "theirs"]
+
+
+class Stuck(Interrupted):
+    """A disk on which names are exchanged once, and not back; nothing is removed either."""
+
+    def swap(self, old: str, new: str, *, directory: int) -> None:
+        if not self.before:
+            raise OSError(errno.EIO, "stuck")
+        super().swap(old, new, directory=directory)
+
+    def unlink(self, name: str, *, directory: int) -> None:
+        raise OSError(errno.EIO, f"{name} is stuck in {directory}")
+
+
+def test_what_an_editor_saved_is_there_also_where_its_name_cannot_be_given_back(tmp_path: Path) -> None:
+    digest = start(tmp_path)
+    disk = Stuck("rename", lambda: save(tmp_path / "a.md", b"theirs\n"))
+    with pytest.raises(DiskFailed):
+        LocalFiles(tmp_path, disk=disk).write("a.md", b"ours\n", expect=digest)
+    found = {path.name.partition(".md")[2][:7]: path.read_bytes() for path in tmp_path.iterdir()}
+    assert found == {"": b"ours\n", ".saved-": b"theirs\n"}
+
+
+def test_a_write_counts_where_only_the_old_text_could_not_be_removed(tmp_path: Path) -> None:
+    digest = start(tmp_path)
+    files = LocalFiles(tmp_path, disk=Stuck("rename", lambda: None))
+    assert files.write("a.md", b"ours\n", expect=digest) == files.read("a.md").digest
+    assert [entry.path for entry in files.list()] == ["a.md"]
+    assert len(list(tmp_path.iterdir())) == 2
+    LocalFiles(tmp_path).sweep()
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"ours\n"]
 
 
 def test_where_names_cannot_be_exchanged_a_file_is_replaced_all_the_same(tmp_path: Path) -> None:

@@ -274,7 +274,7 @@ def test_a_maze_of_links_ends(cli, sample):
     assert rows(outcome)["knowledge/KNOWLEDGE.md"]["state"] == "included"
 
 
-def test_a_tree_a_thousand_deep_ends(cli, desk):
+def test_a_tree_a_thousand_deep_ends(cli, desk, tmp_path):
     desk.put({"AGENTS.md": "Be brief.\n"})
     folder = os.open(desk, os.O_RDONLY)
     try:
@@ -284,9 +284,16 @@ def test_a_tree_a_thousand_deep_ends(cli, desk):
             os.close(folder)
             folder = below
         os.close(os.open("deep.md", os.O_WRONLY | os.O_CREAT, dir_fd=folder))
-        for verb in (["context", "report"], ["health"]):
+        for verb in (
+            ["context", "report"],
+            ["health"],
+            ["export", "--to", tmp_path / "export.zip"],
+            ["backup", "create", "--to", tmp_path / "backup.zip"],
+            ["memory", "add", "Ana likes tea.", "--dry-run"],
+            ["import", desk, "--dry-run"],
+        ):
             began = time.process_time()
-            assert cli("-C", desk, *verb, "--json").code == 0
+            assert cli("-C", desk, *verb, "--json").code == 0, verb
             assert time.process_time() - began < SECONDS
     finally:
         os.close(folder)

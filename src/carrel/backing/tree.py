@@ -6,13 +6,13 @@ apart.
 
 import fcntl
 import os
-import shutil
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from carrel.errors import Conflict
 from carrel.files.disk import typed_failures
+from carrel.files.folders import folders_below, make_folders, remove_folder
 from carrel.files.paths import TEMPORARY
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -72,7 +72,8 @@ def unseen(target: Path) -> Generator[Path]:
             beside.rename(target)
             _sync(target.parent)
     finally:
-        shutil.rmtree(around, ignore_errors=True)
+        with suppress(OSError):
+            remove_folder(around)
         os.close(fd)
 
 
@@ -80,7 +81,7 @@ def put(root: Path, path: str, chunks: Iterable[bytes]) -> None:
     """Write a new file below a directory that is nobody else's yet; its bytes are durable."""
     place = root / path
     with typed_failures(path):
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(place.parent)
         fd = os.open(place, _NEW, 0o666)
     with os.fdopen(fd, "wb") as stream:
         for chunk in chunks:
@@ -107,14 +108,14 @@ def _locked(around: Path, target: Path) -> int:
 def _emptied(folder: Path) -> None:
     for each in folder.iterdir():
         if each.is_dir() and not each.is_symlink():
-            shutil.rmtree(each)
+            remove_folder(each)
         else:
             each.unlink()
 
 
 def _sync_folders(root: Path) -> None:
-    for folder, _, _ in os.walk(root):
-        _sync(Path(folder))
+    for folder in folders_below(root):
+        _sync(folder)
 
 
 def _sync(folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -83,26 +83,28 @@ class Stage(NamedTuple):
 @contextmanager
 def _staged(shared: Shared) -> Generator[Stage]:
     """Let all that is opened meanwhile be a copy; at the end the copies are gone."""
-    from tempfile import TemporaryDirectory  # noqa: PLC0415 - as above
+    from tempfile import mkdtemp  # noqa: PLC0415 - as above
 
+    from carrel.files.folders import remove_folder  # noqa: PLC0415 - as above
     from carrel.home.stage import staged  # noqa: PLC0415 - as above
 
     directories = user_directories(os.environ)
-    with TemporaryDirectory(prefix="carrel-dry-run-", ignore_cleanup_errors=True) as folder:
-        stage = Stage(
-            Path(os.path.realpath(folder)),
-            tuple(Path(os.path.realpath(place)) for place in (directories.data, directories.config)),
-        )
+    stage = Stage(
+        Path(os.path.realpath(mkdtemp(prefix="carrel-dry-run-"))),
+        tuple(Path(os.path.realpath(place)) for place in (directories.data, directories.config)),
+    )
+    try:
         for place in stage.own:
             staged(place, stage.folder)
         output.manner.stage, shared.stage = str(stage.folder), stage.folder
         os.environ[STAGE_VARIABLE] = str(stage.folder)
         plainyaml.remember_in(None)
-        try:
-            yield stage
-        finally:
-            del os.environ[STAGE_VARIABLE]
-            shared.stage = None
+        yield stage
+    finally:
+        os.environ.pop(STAGE_VARIABLE, None)
+        shared.stage = None
+        with suppress(OSError):
+            remove_folder(stage.folder)
 
 
 def _rehearse(shared: Shared, stage: Stage, work: Callable[[], Any]) -> Any:

@@ -6,6 +6,7 @@ are three different answers everywhere: None, b"" and `Unreadable`.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -217,6 +218,18 @@ def walk(store: FileStore, under: str = "", *, skip: Callable[[Entry], bool]) ->
                 pending += _beneath(entry.target, store.list(entry.path))
             except Unreadable:
                 yield entry
+
+
+def directories(store: FileStore, *, skip: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the root and every directory below it, however deep; not links, nor what cannot be listed."""
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        with suppress(Unreadable):
+            entries = store.list(folder)
+            yield folder
+            own = (e.path for e in entries if e.kind == "directory" and e.target == e.path)
+            pending += [path for path in own if not skip(path)]
 
 
 def _beneath(directory: str, entries: list[Entry]) -> list[tuple[Entry, bool]]:

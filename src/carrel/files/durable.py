@@ -142,10 +142,11 @@ class Directory(Struct, frozen=True):
         try:
             is_replaced = self._refuse_other(temporary, expect)
         except BaseException:
-            self.disk.swap(temporary, name, directory=self.fd)
+            self._give_back(temporary, name)
             raise
         if is_replaced:
-            self.disk.unlink(temporary, directory=self.fd)
+            with suppress(OSError):  # the new text has its name: who writes here later removes the old one
+                self.disk.unlink(temporary, directory=self.fd)
         self.disk.fsync(self.fd)
 
     def unlink(self, name: str) -> None:
@@ -172,6 +173,15 @@ class Directory(Struct, frozen=True):
         for name in temporary:
             with suppress(OSError):
                 self._remove_if_abandoned(name)
+
+    def _give_back(self, temporary: str, name: str) -> None:
+        """Exchange the names once more; where that fails, what somebody saved gets a name of its own."""
+        try:
+            self.disk.swap(temporary, name, directory=self.fd)
+        except OSError:
+            with suppress(OSError):
+                self.disk.rename(temporary, f"{name}.saved-{os.urandom(4).hex()}", directory=self.fd)
+            raise
 
     def _refuse_other(self, name: str, expect: str | None) -> bool:
         """Tell whether something has this name, and raise Stale where it is not what was expected."""

@@ -1,6 +1,11 @@
-"""Folders outside any store, which are there for good once they are made."""
+"""Folders outside any store: made for good, walked through and removed, however deep.
+
+What Python has for this calls itself once for each level, and a stranger's workspace may have thousands.
+"""
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from carrel.files.disk import Disk
@@ -12,10 +17,35 @@ def make_folders(folder: Path, *, mode: int = 0o777) -> None:
     The mode is that of the last; an OSError is the caller's to type, who knows what it was for.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    for path in reversed(missing or [folder]):
+        path.mkdir(mode=mode if path == folder else 0o777, exist_ok=True)
     for path in missing:
         fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             Disk().fsync(fd)
         finally:
             os.close(fd)
+
+
+def folders_below(top: Path) -> Iterator[Path]:
+    """Yield a folder and all below it, each before those in it; not links, nor those that cannot be seen."""
+    pending = [top]
+    while pending:
+        folder = pending.pop()
+        yield folder
+        with suppress(OSError), os.scandir(folder) as entries:
+            pending += [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def remove_folder(top: Path) -> None:
+    """Remove a folder of ours with all in it; what its owner may not change there is made theirs first."""
+    found = list[Path]()
+    for folder in folders_below(top):
+        folder.chmod(0o700)
+        found.append(folder)
+    for folder in reversed(found):
+        with os.scandir(folder) as entries:
+            files = [Path(entry.path) for entry in entries if not entry.is_dir(follow_symlinks=False)]
+        for file in files:
+            file.unlink()
+        folder.rmdir()

@@ -9,11 +9,11 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISLNK
 
 from carrel.errors import Refused
-from carrel.files import READ_LIMIT, Content, Entry, Part, Stale, Stamp, Unreadable, show
+from carrel.files import READ_LIMIT, Content, Entry, Part, Stale, Stamp, Unreadable, directories, show
 from carrel.files.disk import Disk, typed_failures
 from carrel.files.durable import CHUNK, TO_READ, Directory, refuse_special
 from carrel.files.listing import entries, stamps
-from carrel.files.paths import is_own, new_name, parts, refuse_long
+from carrel.files.paths import TEMPORARY, is_own, new_name, parts, refuse_long
 from carrel.files.resolve import DIRECTORY, Place, Root, combined, open_root, resolved
 from carrel.files.tail import Tail, Tails
 
@@ -174,6 +174,16 @@ class LocalFiles:
                 if found is None or found != expect:
                     raise Stale(path, expected=expect, found=found)
                 directory.unlink(place.name)
+
+    def sweep(self) -> None:
+        """Remove what killed writers left, everywhere at once; a write does that in its own directory."""
+        for folder in directories(self, skip=is_own):
+            names = [*(parts(folder) if folder else ()), TEMPORARY]
+            with _changes(folder), self._resolved(names, follow_last=False) as place:
+                directory = Directory(self._disk, place.directory, folder)
+                if directory.names()[1]:
+                    with directory.locked(self._lock_seconds):
+                        directory.sweep(directory.names()[1])
 
     def _opened(self) -> Root:
         return open_root(str(self.root), self._spellings)

@@ -141,6 +141,10 @@ class Home(Protocol):
         """Return what was damaged and stands aside since, of all that is derived: by where it is."""
         ...
 
+    def sweep_files(self) -> None:
+        """Remove now what killed writers left of a file anywhere; else the next one there does."""
+        ...
+
     def drop_index(self) -> None:
         """Remove that: it is made again when needed. Whoever has it open lets go of it first."""
         ...

@@ -32,6 +32,8 @@ if TYPE_CHECKING:  # a report has no use for them
 STATE_FOLDER = ".carrel"
 RECORDS_FILE = "records.db"
 _DERIVED = ("index", "embeddings.db")
+_ASIDE = {"": "*.damaged", "index": "*.damaged", "sessions": "*/*.damaged-*"}
+"""Where in the cache that stands which was damaged, and how it is called there."""
 
 
 class NothingSent(Refused):
@@ -114,7 +116,7 @@ class Beside(Struct, frozen=True, kw_only=True):
         self._refuse_links(self.state / "trash" / "any")
         return open_trash(self.state)
 
-    def find_trash(self) -> FileStore | None:
+    def find_trash(self) -> LocalFiles | None:
         """Return what was removed, none where nothing was yet."""
         trash = self.state / "trash"
         with typed_failures(str(trash)):
@@ -124,7 +126,7 @@ class Beside(Struct, frozen=True, kw_only=True):
         self._refuse_links(trash / "any")
         return LocalFiles(trash)
 
-    def find_namespaces(self) -> FileStore | None:
+    def find_namespaces(self) -> LocalFiles | None:
         """Return the user's own folder of namespaces, none before the first is written."""
         with typed_failures(str(self._namespaces)):
             is_there = self._namespaces.is_dir()
@@ -169,11 +171,16 @@ class Beside(Struct, frozen=True, kw_only=True):
     def set_aside(self) -> list[str]:
         """Return the paths of what was damaged and stands aside; behind a link there is nothing of ours."""
         found = list[Path]()
-        for folder in (self.cache, self.cache / _DERIVED[0]):
+        for folder, names in _ASIDE.items():
             with suppress(CarrelError, OSError):
-                self._refuse_links(folder / "any")
-                found += sorted(folder.glob("*.damaged"))
+                self._refuse_links(self.cache / folder / "any")
+                found += sorted((self.cache / folder).glob(names))
         return [str(path.relative_to(self.inside) if self.inside else path) for path in found]
+
+    def sweep_files(self) -> None:
+        """Remove what killed writers left in the trash and among the namespaces."""
+        for store in filter(None, (self.find_trash(), self.find_namespaces())):
+            store.sweep()
 
     def drop_index(self) -> None:
         """Remove that; a folder has another name first, since nobody adds to what they cannot find."""

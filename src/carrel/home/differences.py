@@ -4,7 +4,6 @@ import difflib
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from msgspec import Struct
 
 from carrel.config.directories import mirrored
 from carrel.files.paths import TEMPORARY
-from carrel.home.stage import copy_file, is_beside_database, places
+from carrel.home.stage import all_below, copy_file, is_beside_database, places
 
 _RECORDS = "records.db"
 _STATE = ".carrel/state/"
@@ -86,16 +85,11 @@ def _differing(place: Path, stage: Path) -> Iterator[Path]:
 
 def _files(root: Path, stage: Path) -> dict[str, os.stat_result]:
     """Return what is below a directory and has bytes or leads somewhere; nothing of the stage itself."""
-    found: dict[str, os.stat_result] = {}
-    for folder, folders, names in os.walk(root):
-        if not root.is_relative_to(stage):
-            folders[:] = [name for name in folders if os.path.join(folder, name) != str(stage)]  # noqa: PTH118 - as walked
-        for name in (*names, *(name for name in folders if os.path.islink(f"{folder}/{name}"))):  # noqa: PTH114 - as above
-            with suppress(FileNotFoundError):  # others go on working meanwhile
-                about = os.lstat(f"{folder}/{name}")
-                if stat.S_ISREG(about.st_mode) or stat.S_ISLNK(about.st_mode):
-                    found[os.path.relpath(f"{folder}/{name}", root)] = about
-    return found
+    return {
+        os.path.relpath(path, root): about
+        for path, about in all_below(root, stage)
+        if stat.S_ISREG(about.st_mode) or stat.S_ISLNK(about.st_mode)
+    }
 
 
 def _is_same(path: Path, copy: Path, old: os.stat_result, new: os.stat_result) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from carrel.config import Approvals, UserDirectories, local_approvals
-from carrel.files import FileStore, Unreadable
+from carrel.files import FileStore, Unreadable, directories
 from carrel.files.local import LocalFiles
 from carrel.files.paths import is_own
 from carrel.files.resolve import RootMissing
@@ -59,18 +59,22 @@ class LocalHome(Beside, frozen=True, kw_only=True):
 
         return self._at(self.called / root_of(self.root, seat).relative_to(self.root))
 
+    def _has_records(self, folder: str) -> bool:
+        path = self.root / folder / STATE_FOLDER / "state" / RECORDS_FILE
+        return os.path.isfile(path)  # noqa: PTH113 - pathlib raises where a path is longer than can be asked for
+
     def _at(self, root: Path) -> "LocalHome":
         return open_home(root, self.directories).owned(known=self.inside is not None)
 
     def inner(self) -> list[str]:
         """Return the folders below that have a file of records; no link is followed."""
-        found: list[str] = []
-        for folder, names, _ in os.walk(self.root):
-            own = Path(folder)
-            if own != self.root and (own / STATE_FOLDER / "state" / RECORDS_FILE).is_file():
-                found.append(own.relative_to(self.root).as_posix())
-            names[:] = [name for name in names if not is_own(name)]
-        return sorted(found)
+        below = (folder for folder in directories(LocalFiles(self.root), skip=is_own) if folder)
+        return sorted(folder for folder in below if self._has_records(folder))
+
+    def sweep_files(self) -> None:
+        """Remove what killed writers left among the files, and beside them."""
+        LocalFiles(self.root).sweep()
+        super().sweep_files()
 
 
 def open_home(root: Path, directories: UserDirectories) -> LocalHome:

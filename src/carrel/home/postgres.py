@@ -192,6 +192,9 @@ class PostgresHome(Struct, frozen=True, kw_only=True):
         """Return nothing: of what a database holds nothing is set aside."""
         return []
 
+    def sweep_files(self) -> None:
+        """Do nothing: of what was not written to its end, a database keeps nothing."""
+
     def drop_index(self) -> None:
         """Remove its rows."""
         from carrel.index.postgres import PostgresIndex  # noqa: PLC0415 - as above

@@ -61,7 +61,7 @@ def places(stage: Path) -> list[Path]:
 
 def _copy(place: Path, target: Path, progress: Progress, stage: Path) -> None:
     """Copy a directory: links as links, files that have two names as one file, nothing of what is neither."""
-    entries = list(_walk(place, stage))
+    entries = list(all_below(place, stage))
     seen: dict[tuple[int, int], Path] = {}
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
     for done, (path, about) in enumerate(entries, 1):
@@ -79,8 +79,8 @@ def _copy(place: Path, target: Path, progress: Progress, stage: Path) -> None:
             os.utime(into, ns=(about.st_atime_ns, about.st_mtime_ns))
 
 
-def _walk(place: Path, stage: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield all below a directory, a directory before what is in it."""
+def all_below(place: Path, stage: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield all below a directory but the stage, a directory before what is in it; others may work there."""
     pending = [place]
     while pending:
         try:

@@ -1,10 +1,14 @@
-"""Folders that are made for good; that they are synced is seen by the order of calls, in the long tier."""
+"""Folders that are made for good, walked and removed; that they are synced is seen by the order of calls, in the long tier."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from carrel.files.folders import make_folders
+from carrel.files.folders import folders_below, make_folders, remove_folder
+
+DEPTH = 1_500
+"""More than Python would call itself."""
 
 
 def test_folders_that_are_missing_are_made_the_last_with_its_mode(tmp_path: Path) -> None:
@@ -21,3 +25,24 @@ def test_a_file_in_the_place_of_a_folder_is_an_error_and_stays(tmp_path: Path) -
         with pytest.raises(OSError):
             make_folders(tmp_path / path)
     assert (tmp_path / "a").read_text() == "x"
+
+
+def test_folders_however_deep_are_made_walked_and_removed(tmp_path: Path) -> None:
+    deepest = tmp_path.joinpath("a", *["d"] * DEPTH)
+    make_folders(deepest)
+    (deepest / "f.md").write_text("x")
+    assert sum(1 for _ in folders_below(tmp_path / "a")) == DEPTH + 1
+    remove_folder(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_links_are_neither_walked_nor_emptied(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs/kept.md").write_text("x")
+    (tmp_path / "ours/inner").mkdir(parents=True)
+    (tmp_path / "ours/link").symlink_to(tmp_path / "theirs")
+    os.mkfifo(tmp_path / "ours/inner/pipe")
+    (tmp_path / "ours/inner").chmod(0o500)
+    assert [path.name for path in folders_below(tmp_path / "ours")] == ["ours", "inner"]
+    remove_folder(tmp_path / "ours")
+    assert [path.name for path in tmp_path.rglob("*")] == ["theirs", "kept.md"]

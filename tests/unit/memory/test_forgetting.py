@@ -244,3 +244,16 @@ def test_what_the_disk_refused_to_give_is_looked_through_the_next_time(told, mon
     with desk.open() as workspace:
         assert forgetting_of(workspace).finish() == 1
     assert SAMSUNG not in desk.read()
+
+
+def test_a_purge_removes_what_killed_writers_left_where_nobody_writes_any_more(told):
+    desk, samsung, _ = told
+    left = [desk.root / f"{folder}.carrel-tmp-0123456789abcdef" for folder in ("", "memory/", "notes/deep/")]
+    with desk.open() as workspace:  # which has written there already
+        workspace.memory.note("Lunch.")
+        for path in left:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(SAMSUNG)
+        forgetting_of(workspace).forget(Choice(facts=(samsung.id,)), purge=True)
+    assert [path for path in left if path.exists()] == []
+    assert b"samsung" not in desk.everything().lower()

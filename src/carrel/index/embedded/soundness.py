@@ -34,7 +34,7 @@ class _Meta(Value):
 
 
 def find_odd(folder: Path) -> str | None:
-    """Return the name of what must not be opened, if anything.
+    """Return the name of what must not be opened, or cannot be read, if anything.
 
     Who opens a pipe waits, a link leads elsewhere, and over a field that stands twice tantivy falls.
     """
@@ -46,6 +46,8 @@ def find_odd(folder: Path) -> str | None:
         return odd or (None if _names_fields_once(folder / WORDS_FILE) else WORDS_FILE)
     except FileNotFoundError:
         return None
+    except OSError:
+        return folder.name
 
 
 def _names_fields_once(meta: Path) -> bool:
@@ -63,9 +65,10 @@ def find_unsound(folder: Path) -> str | None:
     """
     if odd := find_odd(folder):
         return odd
-    if not (folder / WORDS_FILE).exists():
+    try:
+        meta = json.decode((folder / WORDS_FILE).read_bytes(), type=_Meta)
+    except FileNotFoundError:
         return None
-    meta = json.decode((folder / WORDS_FILE).read_bytes(), type=_Meta)
     own = {segment.segment_id.replace("-", "") for segment in meta.segments}
     for path in sorted(folder.iterdir()):
         if path.name.partition(".")[0] in own and not _is_sound(path):

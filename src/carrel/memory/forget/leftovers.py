@@ -1,4 +1,4 @@
-"""What is left where nobody looks: the trash, files set aside as damaged, a plan that was cut short.
+"""What is left where nobody looks: the trash, what was set aside, a plan or a write that was cut short.
 
 These are rewritten. A file that is its owner's own is not: it is told, and theirs to edit.
 """
@@ -51,10 +51,14 @@ class Leftovers(Struct, frozen=True, kw_only=True):
     """Looks through what nobody reads; `rooms` are the workspace, its trash and the namespaces."""
 
     rooms: Callable[[], Sequence[Room]]
+    sweep: Callable[[], object]
+    """Removes what killed writers left of a file, which no listing shows."""
 
     def find(self, sought: Sought, *, how: str, purge: bool = False) -> tuple[list[Copy], list[Finding]]:
         """Return what holds something of this; to purge is to blot it out, where that may be done."""
         found, findings = list[Copy](), list[Finding]()
+        if purge:
+            self.sweep()
         for files, kind, entry in self._entries():
             try:
                 content = files.read(entry.path)
