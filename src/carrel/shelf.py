@@ -23,10 +23,9 @@ from carrel.home import Home
 from carrel.opening import Opened, settle_layout
 from carrel.records import Records
 from carrel.runtime import edit, explorer, roster
-from carrel.runtime.health import visible_to
 from carrel.runtime.preview import PREVIEW_BYTES, Preview
 from carrel.runtime.preview import preview as preview_file
-from carrel.runtime.view import NoSuchPath, View, discreet, fetch, is_unseen, look
+from carrel.runtime.view import NoSuchPath, View, discreet, fetch, is_hidden, is_unseen, look
 from carrel.settings import AgentSettings
 from carrel.tokens import open_tokenizer
 from carrel.workspace.counts import TokenCounts
@@ -204,13 +203,7 @@ class Shelf(ABC):
 
     def list(self, under: str = "", *, scope: str = Scope.MAIN) -> list[Entry]:
         """Return what one folder holds, sorted by name, as far as this scope may know of it."""
-        visible = visible_to(self.assembler.ground, parse_scope(scope))
-        try:
-            return [entry for entry in self.files.list(under) if visible(entry.path)]
-        except Unreadable:
-            if is_unseen(self.files, under, self.eyes(scope)):
-                return []
-            raise
+        return explorer.listed(self.files, under, view=self.eyes(scope))
 
     def tree(
         self, under: str = "", *, scope: str = Scope.MAIN, everything: bool = False
@@ -237,7 +230,9 @@ class Shelf(ABC):
 
     def preview(self, path: str, *, limit: int = PREVIEW_BYTES, scope: str = Scope.MAIN) -> Preview:
         """Return the beginning of a file for somebody to look at."""
-        return preview_file(self.files, path, limit=limit, view=self.eyes(scope))
+        view = self.eyes(scope)
+        with discreet(path, view):
+            return preview_file(self.files, path, limit=limit, view=view)
 
     def fetch(self, path: str, *, scope: str = Scope.MAIN) -> Content | None:
         """Return a file exactly as it is, none when there is none."""
@@ -382,6 +377,6 @@ class Shelf(ABC):
         return self.assembler.ground.documents.reading()
 
     def _files_below(self, folder: str, scope: str) -> Sequence[str]:
-        visible = visible_to(self.assembler.ground, parse_scope(scope))
+        view = self.eyes(scope)
         found = walk(self.files, folder, skip=lambda entry: entry.kind not in ("file", "directory"))
-        return sorted(entry.path for entry in found if visible(entry.path))
+        return sorted(entry.path for entry in found if not is_hidden(self.files, entry, view))

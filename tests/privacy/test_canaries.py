@@ -162,6 +162,46 @@ def test_private_knowledge_is_none_to_others(desk, cli):
     assert_says_nothing(cli("-C", desk, "--scope", "shared", "context", "show").text, [])
 
 
+@pytest.fixture
+def nested(desk):
+    desk.put({"AGENTS.md": PUBLIC, "pub/a.md": PUBLIC, "pub/lawsuit/p.md": PRIVATE, "pub/x/y/p.md": PRIVATE})
+    (desk / "pub/link").symlink_to("lawsuit")
+    with Workspace.open(desk) as workspace:
+        yield workspace
+
+
+def test_a_listing_for_others_names_no_folder_of_private_files_and_no_link_to_one(nested):
+    assert [entry.path for entry in nested.list("pub", scope="shared")] == ["pub/a.md"]
+    for path in ("pub/x", "pub/x/y", "pub/lawsuit", "pub/link", "pub/none", "pub/lawsuit/p.md/x", "memory"):
+        assert nested.list(path, scope="shared") == []
+    named = ["pub/a.md", "pub/lawsuit", "pub/link", "pub/x"]
+    assert [entry.path for entry in nested.list("pub")] == named
+    assert nested.list("pub/none") == []
+
+
+@pytest.mark.parametrize("words", [("files", "tree"), ("files", "cat")], ids=" ".join)
+@pytest.mark.parametrize("path", ["lawsuit", "link", "x", "x/y"])
+def test_no_command_tells_others_such_a_folder_from_none(cli, desk, nested, words, path):
+    told = [cli("-C", desk, "--scope", "shared", *words, f"pub/{each}", "--json") for each in (path, "none")]
+    assert {outcome.code for outcome in told} == {3}
+    assert told[0].warnings.replace(path, "none") == told[1].warnings
+
+
+def test_previews_tell_others_no_private_file_from_an_absent_one(nested):
+    for path in ("pub/lawsuit/p.md", "pub/lawsuit", "pub/link", "pub/link/p.md", "pub/none"):
+        with pytest.raises(CarrelError) as caught:
+            nested.preview(path, scope="shared")
+        assert caught.value.code == "no_such_path"
+    assert CANARY in (nested.preview("pub/lawsuit/p.md").text or "")
+
+
+def test_lists_of_files_for_others_leave_out_what_is_private(desk):
+    desk.put({"knowledge/a.md": PUBLIC, "knowledge/b.md": PRIVATE})
+    with Workspace.open(desk) as workspace:
+        assert workspace.list_knowledge(scope="shared") == ["knowledge/a.md"]
+        assert workspace.list_knowledge() == ["knowledge/a.md", "knowledge/b.md"]
+
+
 def test_the_workspace_s_own_records_are_not_for_shared_scope(owned, cli):
     cli("trust", owned)
     cli("-C", owned, "context", "show", "--prepare", "--session", "s1")

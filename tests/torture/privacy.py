@@ -8,12 +8,22 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from tests.privacy.asking_http import SKIPPED, addresses, bodies
 from tests.privacy.asking_mcp import FILES, SESSIONS, everything, server
 from tests.privacy.asking_mcp import told as told_by_mcp
-from tests.privacy.canaries import FORMS, LAYOUTS, REMEMBERED, TOOL_CALLS, names_told, words_told
+from tests.privacy.canaries import (
+    FORMS,
+    LAYOUTS,
+    PRIVATE,
+    PUBLIC,
+    REMEMBERED,
+    TOOL_CALLS,
+    names_told,
+    words_told,
+)
 from tests.privacy.house import DEEDS, House, housed
 from tests.stubs.clients import talk
 from tests.torture.rows import Defect, Meter, Row
@@ -43,6 +53,15 @@ _UNASKED = ("bad_arguments", "unknown_tool")
 
 A client of MCP asks some of them by every name that an argument could have.
 """
+
+_YARD = "yard"
+_BURIED = (f"{_YARD}/crypt/deed.md", f"{_YARD}/shed/chest/will.md")
+_LINKS = {
+    f"{_YARD}/stairs": f"{_YARD}/crypt",
+    f"{_YARD}/ramp": f"{_YARD}/shed",
+    f"{_YARD}/porch/door": f"{_YARD}/crypt",
+}
+"""What is in a folder of a workspace beside what is public: private files alone, and links to where these are."""
 
 _ROUND = 400
 """Questions to a workspace in the long tier, before a new one is made."""
@@ -176,15 +195,30 @@ def _ask_with_and_without(house: House, meter: Meter) -> int:
     It is the last that is done in a workspace. How many things are hidden is told to everybody, and not asked here.
     """
     private = [path for path in LAYOUTS[house.workspace.layout.name][1] if (house.root / path).is_file()]
-    before = [*_asked_by_path(house, private)]
-    for path in private:
+    asks = [*private, *_dig_in(house.root)]
+    before = [*_asked_by_path(house, asks)]
+    for path in (*private, *_BURIED, *_LINKS):
         (house.root / path).unlink(missing_ok=True)  # where a defect let others remove it
         with suppress(OSError):
             (house.root / path).parent.rmdir()
-    for (asked, told), (_, then) in zip(before, _asked_by_path(house, private), strict=True):
+            (house.root / path).parent.parent.rmdir()
+    for (asked, told), (_, then) in zip(before, _asked_by_path(house, asks), strict=True):
         meter.check(told == then, f"{asked}: {_change(told, then)}")
         meter.tried()
     return len(before)
+
+
+def _dig_in(root: Path) -> list[str]:
+    """Make folders that hold nothing for others, and links to them, beside a public file; return all to ask for."""
+    for path, text in {f"{_YARD}/gate.md": PUBLIC, **dict.fromkeys(_BURIED, PRIVATE)}.items():
+        (root / path).parent.mkdir(parents=True)
+        (root / path).write_text(text)
+    for path, target in _LINKS.items():
+        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).symlink_to(root / target)
+    paths = (*_BURIED, *_LINKS)
+    above = {str(each) for path in paths for each in Path(path).parents[:-1]}
+    return [*paths, *sorted(above)]
 
 
 def _change(told: str, then: str) -> str:
@@ -200,6 +234,10 @@ def _asked_by_path(house: House, private: Sequence[str]) -> Iterator[Said]:
     for path in (*private, *(f"{path}/x" for path in private)):
         yield f"library read {path}", _told(lambda path=path: house.workspace.read(path, scope="shared"))
         yield f"library list {path}", _told(lambda path=path: house.workspace.list(path, scope="shared"))
+        yield (
+            f"library preview {path}",
+            _told(lambda path=path: house.workspace.preview(path, scope="shared")),
+        )
         for name, key in (("read_file", "path"), ("memory_get", "path"), ("list_files", "under")):
             yield f"tool {name} {path}", _told(lambda path=path, n=name, k=key: tools.call(n, {k: path}))
         for words in (
@@ -272,6 +310,24 @@ PRIVACY = Row(
             "        if is_unseen(files, under, view):\n            raise NoSuchPath(under) from None\n",
             "",
             "who takes a private file for a folder is told that it is a file",
+        ),
+        Defect(
+            "runtime/explorer.py",
+            "for entry in entries if not is_hidden(files, entry, view)]",
+            "for entry in entries if not (view.privacy and view.privacy.covers_name(entry.path))]",
+            "the library lists folders that hold only private files",
+        ),
+        Defect(
+            "runtime/view.py",
+            "holds_only_private(files, entry.target, view.privacy)",
+            "entry.path == entry.target and holds_only_private(files, entry.path, view.privacy)",
+            "a link to a folder of private files shows its name",
+        ),
+        Defect(
+            "shelf.py",
+            "        with discreet(path, view):\n            return preview_file(",
+            "        with suppress():\n            return preview_file(",
+            "a preview tells a private file from an absent one",
         ),
     ),
 )

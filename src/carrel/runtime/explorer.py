@@ -19,7 +19,7 @@ from carrel.runtime.view import (
     NoSuchPath,
     Standing,
     View,
-    holds_only_private,
+    is_hidden,
     is_private,
     is_unseen,
     spelled,
@@ -118,6 +118,15 @@ def tree(
     return _nodes(files, entries, view, everything=everything)
 
 
+def listed(files: FileStore, under: str = "", *, view: View = BARE) -> list[Entry]:
+    """Return what one folder holds, sorted by name; nothing where it is absent, or as good as absent."""
+    try:
+        entries = _entries(files, under, view)
+    except (NoSuchPath, HiddenByScope):
+        return []
+    return [entry for entry in entries if not is_hidden(files, entry, view)]
+
+
 def beside(files: FileStore, path: str, *, view: View = BARE) -> Beside:
     """Return what is at a path, among the nodes of its folder.
 
@@ -186,9 +195,8 @@ def _entries(files: FileStore, under: str, view: View) -> list[Entry]:
         if is_unseen(files, under, view):
             raise NoSuchPath(under) from None
         raise
-    if not entries and under and files.stamps([under])[0] is None:
-        raise NoSuchPath(under)
-    if view.hides and under and holds_only_private(files, under, view):
+    is_absent = not entries and under and files.stamps([under])[0] is None
+    if is_absent or is_unseen(files, under, view):
         raise NoSuchPath(under)
     return entries
 

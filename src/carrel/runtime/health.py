@@ -12,6 +12,7 @@ from carrel.context.select import find_identity
 from carrel.files import Entry, FileStore, walk
 from carrel.findings import Finding
 from carrel.runtime import roster
+from carrel.runtime.view import View, is_hidden, look
 from carrel.workspace.document import Reading
 from carrel.workspace.identity import Identity
 from carrel.workspace.layout import Layout
@@ -55,9 +56,9 @@ def examine(files: FileStore, ground: Ground, report: Report, scope: Scope) -> H
     Files that the scope may not see are counted, and nothing is said of them.
     """
     reading = ground.documents.reading()
-    hidden_by = privacy_of(ground.layout, reading) if scope is Scope.SHARED else None
-    visible = visible_to(ground, scope)
-    total, count, noticed = _look_at_files(files, visible)
+    privacy, visible = privacy_of(ground.layout, reading), visible_to(ground, scope)
+    hidden_by = privacy if scope is Scope.SHARED else None
+    total, count, noticed = _look_at_files(files, look(privacy, scope=scope))
     found = (
         *missing_files(files, ground, visible),
         *noticed,
@@ -74,9 +75,9 @@ def examine(files: FileStore, ground: Ground, report: Report, scope: Scope) -> H
 
 
 def visible_to(ground: Ground, scope: Scope) -> Visible:
-    """Return the test for what a listener may be told of by name; the name of a folder may end with "/".
+    """Return the test for what a listener may be told of by name, there or not; a folder's may end with "/".
 
-    What may say that it is private, and cannot be asked, is not told of.
+    `is_private` judges entries. What may say that it is private, and cannot be asked, is not told of.
     """
     if scope is Scope.MAIN:
         return _anything
@@ -89,8 +90,6 @@ def visible_to(ground: Ground, scope: Scope) -> Visible:
         document = reading.document(path.rstrip("/"))
         if document is None or document.problem in _WITHOUT_BYTES:
             return True
-        if document.problem == "directory":
-            return not privacy.covers_folder(path, path)
         return document.problem is None and not privacy.covers_document(document)
 
     return is_visible
@@ -123,19 +122,20 @@ def _whole(ground: Ground, reading: Reading, row: Row) -> int | None:
     return ground.ruler.size(document.text) if document and document.text else None
 
 
-def _look_at_files(files: FileStore, visible: Visible) -> tuple[int, int, list[Finding]]:
+def _look_at_files(files: FileStore, view: View) -> tuple[int, int, list[Finding]]:
     total = count = 0
     noticed: list[Finding] = []
-    names: dict[str, list[str]] = {}
+    names: dict[str, list[Entry]] = {}
     for entry in walk(files, skip=lambda entry: entry.path in NOT_COUNTED):
-        names.setdefault(unicodedata.normalize("NFC", entry.path).casefold(), []).append(entry.path)
+        names.setdefault(unicodedata.normalize("NFC", entry.path).casefold(), []).append(entry)
         if entry.kind == "file":
             total += entry.size
             count += 1
-        elif visible(entry.path):
+        elif not is_hidden(files, entry, view):
             noticed.append(_odd_entry(entry))
-    twins = sorted(paths for paths in names.values() if len(paths) > 1)
-    noticed.extend(_twin(paths[0]) for paths in twins if all(map(visible, paths)))
+    twins = sorted((same for same in names.values() if len(same) > 1), key=lambda same: same[0].path)
+    told = (same for same in twins if not any(is_hidden(files, entry, view) for entry in same))
+    noticed.extend(_twin(same[0].path) for same in told)
     return total, count, noticed
 
 

@@ -27,7 +27,6 @@ _STANDINGS: dict[str, Standing] = {
     "blocked": "out",
     "hidden": "private",
 }
-_DEEPEST = 64
 # The kinds of sections that are called by a path; others have names of their own.
 _OF_FILES = frozenset({"document", "notebook", "layer", "journal", "knowledge", "skills"})
 
@@ -117,15 +116,23 @@ def spelled(path: str) -> str:
     return "" if path in ("", ".", "./") else "/".join(parts(path))
 
 
+def is_hidden(files: FileStore, entry: Entry, view: View) -> bool:
+    """Tell whether this view must not know of an entry."""
+    return view.hides and is_private(files, entry, view)
+
+
 def is_private(files: FileStore, entry: Entry, view: View) -> bool:
     """Tell whether shared scope must not know of an entry; a file is asked what it says itself."""
-    privacy = view.privacy
-    if privacy is None:
+    if view.privacy is None:
         return False
+    is_kept = _is_kept(files, entry, view.privacy)
+    return is_kept or (entry.kind == "directory" and holds_only_private(files, entry.target, view.privacy))
+
+
+def _is_kept(files: FileStore, entry: Entry, privacy: Privacy) -> bool:
+    """Tell whether an entry is private by itself, whatever a folder may hold."""
     if entry.kind == "directory":
-        is_link = entry.path != entry.target  # behind which there may be a loop
-        is_covered = privacy.covers_folder(entry.path, entry.target)
-        return is_covered or (not is_link and holds_only_private(files, entry.path, view))
+        return privacy.covers_folder(entry.path, entry.target)
     if privacy.covers(entry.path, entry.target, entry.identity, entry.links):
         return True
     if entry.kind != "file":
@@ -137,16 +144,36 @@ def is_private(files: FileStore, entry: Entry, view: View) -> bool:
     return head is None or says_private(head.data, is_whole=head.size <= FRONT_MATTER_BYTES)
 
 
-def holds_only_private(files: FileStore, folder: str, view: View) -> bool:
-    """Tell whether all that is in a folder is private, so that its name tells of nothing else."""
-    if folder.count("/") > _DEEPEST:
-        return False
-    try:
-        inside = files.list(folder)
-    except Unreadable:
-        return False
-    own = [entry for entry in inside if entry.kind != "directory" or entry.path == entry.target]
-    return bool(own) and all(is_private(files, entry, view) for entry in own)
+def holds_only_private(files: FileStore, folder: str, privacy: Privacy) -> bool:
+    """Tell whether all that is in a folder is private, so that its name tells of nothing else.
+
+    Folders are asked by where they really are, each once, so that loops of links end. Links to folders count
+    where there is nothing else: one to what everybody may see makes no name public.
+    """
+    pending, asked, holds = [folder], {folder}, False
+    while pending:
+        try:
+            inside = _inside(files, pending.pop())
+        except Unreadable:
+            holds = True  # what is in it may be private, and nobody can tell
+            continue
+        if not inside:
+            return False
+        for entry in inside:
+            if _is_kept(files, entry, privacy):
+                holds = True
+            elif entry.kind != "directory":
+                return False
+            elif entry.target not in asked:
+                asked.add(entry.target)
+                pending.append(entry.target)
+    return holds
+
+
+def _inside(files: FileStore, folder: str) -> list[Entry]:
+    """List what counts for a folder: what is its own, else the links to folders that it is made of."""
+    inside = files.list(folder)
+    return [entry for entry in inside if entry.kind != "directory" or entry.path == entry.target] or inside
 
 
 @contextmanager

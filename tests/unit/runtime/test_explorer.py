@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from carrel import Workspace
 from carrel.context.report import Prefix, Report, Row, Tokens
-from carrel.files import READ_LIMIT, FileStore, Part, Unreadable
+from carrel.files import READ_LIMIT, Entry, FileStore, Part, Unreadable
 from carrel.files.local import LocalFiles
 from carrel.files.paths import BadPath
 from carrel.runtime.explorer import DEEPEST, Node, Totals, beside, outline, total, tree, walk
@@ -353,6 +353,94 @@ def test_a_folder_of_nothing_but_private_files_is_not_there_for_others(tmp_path:
         with pytest.raises(NoSuchPath):
             tree(files, folder, view=view)
     assert "plans" in paths(walk(files))
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> LocalFiles:
+    """Private files in folders of their own, and links to these, beside one public file."""
+    said = "<!-- scope: private -->\nCANARY"
+    files = put(tmp_path, {"pub/a.md": "x", "pub/q/p.md": said, "pub/x/y/p.md": said, "pub/x/z/p.md": said})
+    for link, target in (("link", "q"), ("nested", "x"), ("twice", "link"), ("only/link", "../q")):
+        (tmp_path / "pub" / link).parent.mkdir(exist_ok=True)
+        (tmp_path / "pub" / link).symlink_to(target)
+    return files
+
+
+def test_a_link_to_a_folder_of_private_files_is_not_there_for_others(linked: LocalFiles) -> None:
+    view = shared(linked)
+    assert paths(walk(linked, view=view)) == ["pub", "pub/a.md"]
+    for path in ("link", "twice", "nested", "nested/y", "only", "only/link", "q", "x/y"):
+        with pytest.raises(NoSuchPath):
+            tree(linked, f"pub/{path}", view=view)
+        for read in (preview, fetch):
+            with pytest.raises(NoSuchPath), discreet(f"pub/{path}", view):
+                read(linked, f"pub/{path}", view=view)
+    assert "pub/link" in paths(walk(linked))
+
+
+def test_a_link_to_a_folder_with_something_public_stays(linked: LocalFiles, tmp_path: Path) -> None:
+    (tmp_path / "pub/q/b.md").write_text("x")
+    found = paths(walk(linked, view=shared(linked)))
+    assert {"pub/link", "pub/twice", "pub/only", "pub/only/link", "pub/q", "pub/q/b.md"} <= set(found)
+    assert not {"pub/nested", "pub/x"} & set(found)
+
+
+def test_links_that_lead_round_end(tmp_path: Path) -> None:
+    files = put(tmp_path, {"plans/merger.md": "<!-- scope: private -->\nCANARY", "a.md": "x"})
+    for link, target in {
+        "plans/self": ".",
+        "plans/up": "..",
+        "b/c": "../c",
+        "c/b": "../b",
+        "c/d": "..",
+    }.items():
+        (tmp_path / link).parent.mkdir(exist_ok=True)
+        (tmp_path / link).symlink_to(target)
+    view = shared(files)
+    assert paths(tree(files, view=view)) == ["a.md", "b", "c"]
+    (tmp_path / "c/d").unlink()
+    (tmp_path / "c/p").symlink_to("../plans")
+    assert paths(tree(files, view=view)) == ["a.md"]
+
+
+def test_each_folder_behind_many_links_is_asked_once(tmp_path: Path) -> None:
+    names = [f"f{number}" for number in range(12)]
+    files = put(tmp_path, {"q/p.md": "<!-- scope: private -->\nCANARY"})
+    for name in names:
+        (tmp_path / name).mkdir()
+        for other in (*names, "q"):
+            (tmp_path / name / other).symlink_to(tmp_path / other)
+    asked: list[str] = []
+
+    class Noted(LocalFiles):
+        def list(self, under: str = "") -> list[Entry]:
+            asked.append(under)
+            return super().list(under)
+
+    view = shared(files)
+    noted = Noted(tmp_path)
+    assert paths(tree(noted, view=view)) == []
+    assert len(asked) <= 1 + len(names) * (len(names) + 2)
+
+
+def test_private_files_behind_a_hundred_folders_give_none_of_them_away(tmp_path: Path) -> None:
+    files = put(tmp_path, {f"plans/{'d/' * 100}p.md": "<!-- scope: private -->\nCANARY"})
+    assert paths(walk(files, view=shared(files))) == []
+
+
+def test_a_folder_that_cannot_be_listed_is_not_there_for_others(tmp_path: Path) -> None:
+    class Failing(EphemeralFiles):
+        def list(self, under: str = "") -> list[Entry]:
+            if under == "plans":
+                raise Unreadable(under, "permission")
+            return super().list(under)
+
+    files = Failing({"plans/merger.md": "?", "SOUL.md": "x"})
+    view = shared(files)
+    assert paths(walk(files, view=view)) == ["SOUL.md"]
+    with pytest.raises(NoSuchPath):
+        tree(files, "plans", view=view)
+    assert paths(walk(files)) == ["SOUL.md", "plans"]
 
 
 def test_what_sets_an_agent_up_is_not_for_others(tmp_path: Path) -> None:
