@@ -1,6 +1,7 @@
 """Row 7: paths that lead elsewhere, and files that are none, by every way in; and links swapped in at the wrong moment.
 
-Nothing outside is opened, read or changed, as the kernel tells; nothing is waited for; whatever is refused says so.
+Nothing outside is opened, read or changed, as the kernel tells, and of what git and Carrel keep inside nothing is changed,
+nor told by an agent's way or a page, nor settings by an agent's; nothing is waited for; whatever is refused says so.
 """
 
 import os
@@ -13,8 +14,8 @@ from pathlib import Path
 from tests.torture import canaries
 from tests.torture.canaries import Lookout
 from tests.torture.desk import FILES, Child, Desk, Say
-from tests.torture.paths_named import MET, furnish, some_path
-from tests.torture.paths_surfaces import SaidNo, Way, harmless, ways_into
+from tests.torture.paths_named import MET, furnish, own_paths, some_path
+from tests.torture.paths_surfaces import PAGES, SaidNo, Way, harmless, ways_into
 from tests.torture.races import swap
 from tests.torture.rows import Defect, Meter, Row
 from tests.torture.waiting import HANG_SECONDS, Hung, at_most, stopwatch
@@ -22,20 +23,23 @@ from tests.torture.waiting import HANG_SECONDS, Hung, at_most, stopwatch
 from carrel.errors import CarrelError
 
 _ALARM = 20
-_ROUND = 500
+_ROUND = 700
 _PLAIN = ("library read", "library list", "library write", "library append")
 """By these ways every link and special file is met in each round."""
 
-_QUICK = 900
+_QUICK = 1_400
+_AGENTS = ("tool ", "memory ", "mcp ")
+"""How the ways begin that are an agent's: its owner's, by whom all others are, may read all and change settings."""
+
 CONFIG = "layout: carrel\nagents:\n  - {id: kate, allowed_tools: ['*', memory]}\nsearch: {embedder: none}\n"
 
 
 def lead_astray(meter: Meter) -> None:
-    """Try paths by all ways, then races; of the quick tier 400 and 500, of a long one five and one of six.
+    """Try paths by all ways, then races; of the quick tier 900 and 500, of a long one five and one of six.
 
     Where time is short, paths leave a sixth of it to the races.
     """
-    races = meter.wanted * 5 // 9 if meter.wanted <= _QUICK else meter.wanted // 6
+    races = meter.wanted * 5 // 14 if meter.wanted <= _QUICK else meter.wanted // 6
     told, kept = list[str](), meter.seconds_left / 6
     while meter.goes_on and meter.trials < meter.wanted - races and meter.seconds_left > kept:
         count = min(_ROUND, meter.wanted - races - meter.trials)
@@ -80,7 +84,10 @@ def _round(meter: Meter, work: Callable[[Desk, Say], None]) -> list[str]:
         if line == "tried":
             meter.tried()
         meter.check(not line.startswith("bad "), f"{meter.seed}/{meter.trials} {line}")
-    meter.check(canaries.digest(folder) == before, f"{meter.seed}/{first}: what lies outside was changed")
+    meter.check(
+        canaries.digest(folder) == before,
+        f"{meter.seed}/{first}: what lies outside, or git keeps, was changed",
+    )
     meter.check(meter.trials > first, f"{meter.seed}/{first}: nothing was tried")
     os.chdir(meter.folder)
     shutil.rmtree(folder)
@@ -93,15 +100,19 @@ def _try_paths(desk: Desk, chance: random.Random, count: int, is_first: bool, sa
     with ways_into(desk) as ways:
         if is_first:
             _see_that_each_works(desk.root, ways, say)
-        lookout = Lookout(desk.root.parent)
-        for path, name in islice(_tries(desk.root.parent, sorted(ways), chance), count):
+        lookout, inside = Lookout(desk.root.parent), Lookout.within(desk.root)
+        before = canaries.kept(desk.root)
+        for path, name in islice(_tries(desk.root.parent, sorted(ways), chance, is_first=is_first), count):
             furnish(desk.root)
-            found, took = _faults(ways[name], path)
-            for fault in (*found, *lookout.seen()):
+            list(inside.seen())  # of what was put back
+            found, took = _faults(name, ways[name], path)
+            for fault in (*found, *lookout.seen(), *inside.seen(), *_taken(name, desk.root, before)):
                 say(f"bad {name} {path[:200]!r}: {fault}")
+            canaries.put_back(desk.root, before)
             longest = max(longest, took)
             say("tried")
         lookout.close()
+        inside.close()
     say(f"longest {longest:.2f}")
     say("done")
 
@@ -118,8 +129,24 @@ def _see_that_each_works(root: Path, ways: Mapping[str, Way], say: Say) -> None:
             say(f"way {name}")
 
 
-def _tries(folder: Path, ways: Sequence[str], chance: random.Random) -> Iterator[tuple[str, str]]:
-    """Yield paths and the ways to try them by, without end."""
+def _taken(name: str, root: Path, before: Mapping[Path, bytes | None]) -> Iterator[str]:
+    """Yield what was made or changed, by a way, that is called as what git, Carrel and the settings are."""
+    now = canaries.kept(root)
+    for path in sorted(before.keys() | now.keys()):
+        is_folder = (now if path in now else before)[path] is None
+        is_another = path not in now or path not in before or now[path] != before[path]
+        if is_another and (is_folder or name.startswith(_AGENTS)):
+            yield f"{path.relative_to(root)} was made or changed"
+
+
+def _tries(
+    folder: Path, ways: Sequence[str], chance: random.Random, *, is_first: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield paths and the ways to try them by, without end; first, once, what git and Carrel keep, by each way."""
+    if is_first:
+        own = [(path, way) for way in ways for path in own_paths(way)]
+        chance.shuffle(own)
+        yield from own
     met = [(path, way) for path in MET for way in _PLAIN]
     chance.shuffle(met)
     yield from met
@@ -127,7 +154,7 @@ def _tries(folder: Path, ways: Sequence[str], chance: random.Random) -> Iterator
         yield some_path(folder, chance), chance.choice(ways)
 
 
-def _faults(way: Way, path: str) -> tuple[list[str], float]:
+def _faults(name: str, way: Way, path: str) -> tuple[list[str], float]:
     """Go a way with a path, and return what is wrong with the answer and how long it took."""
     said, found, taken = "", list[str](), stopwatch()
     try:
@@ -145,6 +172,8 @@ def _faults(way: Way, path: str) -> tuple[list[str], float]:
         found.append(f"it took {took:.1f} s")
     if canaries.is_told(said):
         found.append("what lies outside was told")
+    if canaries.GUARD in said and name.startswith((*_AGENTS, PAGES)):
+        found.append("what git or Carrel keeps was told")
     return found, took
 
 
@@ -181,6 +210,30 @@ PATHS = Row(
             "if found is not None and found.st_nlink == 1:",
             "if found is not None:",
             "what has a second name outside is added to in its place",
+        ),
+        Defect(
+            "tools/access.py",
+            'if is_own(path):\n            return "own"',
+            'if is_own("") and path:\n            return "own"',
+            "tools read what git and Carrel keep",
+        ),
+        Defect(
+            "tools/memory_tool.py",
+            '        self.writer.access.refuse(path, place, "change")  #',
+            "        pass  #",
+            "the memory tool makes what git and Carrel act upon",
+        ),
+        Defect(
+            "runtime/edit.py",
+            "    if is_own(path):\n        raise Reserved(path)",
+            '    if is_own(""):\n        raise Reserved(path)',
+            "the library writes hooks of git",
+        ),
+        Defect(
+            "http/explorer/files.py",
+            "        return None  # it is made from the files, or git's\n",
+            "        pass\n",
+            "a page of the explorer shows what git and Carrel keep",
         ),
     ),
 )

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from tests.torture.canaries import GUARDS
+
 GOALS = (
     "outside/secret.md",
     "outside/MEMORY.md",
@@ -80,6 +82,11 @@ LINKS = {  # where a defect is put in, they are written through: none leads to w
     "skills/good/out.md": "../../../outside/secret.md",
     "link-git": ".git/config",
     "link-own": ".carrel/state/records.db",
+    "link-hooks": ".git/hooks",
+    "link-settings.md": "carrel.yaml",
+    "memory/git": "../.git",
+    "memory/guard.md": "../.carrel/state/guard.md",
+    "memory/settings.md": "../carrel.yaml",
     "link-\udcff.md": "../outside/secret.md",
     "link-\udcff": "../outside",
     **{f"chain-{number}": f"chain-{number + 1}" for number in range(50)},
@@ -98,11 +105,32 @@ MET: Sequence[str] = (
 """All of them that differ: of a chain its beginning, its end, and where it is just short enough."""
 
 
+_OWN = (
+    ".git/config",
+    ".git/hooks/pre-commit",
+    ".carrel/state/guard.md",
+    "carrel.yaml",
+    "link-hooks/pre-commit",
+)
+_OWN_FROM_MEMORY = ("git/config", "git/hooks/pre-commit", "guard.md", "settings.md")
+_OWN_ELSEWHERE = (
+    ".GIT/hooks/pre-commit", ".Carrel/new.md", ".carrel/new.md", ".carrel/state/new.md", ".git/new.md", ".git/hooks", "link-hooks",
+    "link-settings.md", "knowledge/.git/config", "knowledge/carrel.yaml", ".carrelignore", ".squad-config.json", "Carrel.YAML",
+)  # fmt: skip
+
+
+def own_paths(way: str) -> Sequence[str]:
+    """Return the paths of what git and Carrel keep that are tried by this way in any case."""
+    return (*_OWN, *_OWN_FROM_MEMORY) if way.startswith("memory ") else _OWN
+
+
 def furnish(root: Path) -> None:
     """Put links and special files into a workspace; what stands there already stays."""
     makers: dict[str, Callable[[Path], object]] = {
         "knowledge/k.md": lambda path: path.write_text("# K\n\n## Notes\n\nKnown, no Secret.\n"),
-        "memory/x.md": lambda path: path.write_text("# X\n"),
+        "memory/x.md": lambda path: path.write_text("# X\n\n## Notes\n\nSecret.\n"),
+        ".git/hooks": Path.mkdir,
+        **{name: lambda path, text=text: path.write_text(text) for name, text in GUARDS.items()},
         "skills/good/SKILL.md": lambda path: path.write_text(
             "---\nname: good\ndescription: Good.\n---\nGo.\n"
         ),
@@ -174,6 +202,11 @@ def _whole(folder: Path, chance: random.Random) -> str:
     return chance.choice(_WHOLE)
 
 
+def _own(folder: Path, chance: random.Random) -> str:
+    del folder
+    return chance.choice((*_OWN, *_OWN_FROM_MEMORY, *_OWN_ELSEWHERE))
+
+
 def _long(folder: Path, chance: random.Random) -> str:
     del folder
     return chance.choice(_LONG)
@@ -202,6 +235,7 @@ _MAKERS: Sequence[Callable[[Path, random.Random], str]] = (
     _absolute,
     _encoded,
     _whole,
+    _own,
     _long,
     _through,
     _through,

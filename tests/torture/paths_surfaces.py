@@ -1,4 +1,4 @@
-"""Every way in which somebody can name a file: the library, tools, memory tool, command line, HTTP, MCP, import, hooks."""
+"""Every way to name a file: the library, tools, memory tool, command line, HTTP, pages, MCP, import, hooks."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from tests.stubs.clients import talk
@@ -39,10 +39,59 @@ Way = Callable[[str], str]
 _TOKEN = "t" * 43
 _NOW = datetime(2026, 4, 24, 12, tzinfo=UTC)
 _TEXT = "Written here.\n"
-_MINE, _MOVED = "/memories/mine.md", "knowledge/moved.md"
+_MINE, _TAKEN, _MOVED = "/memories/mine.md", "/memories/taken.md", "knowledge/moved.md"
 _REFUSED, _SERVER_FAULT = 400, 500
+_API, _EXPLORER = "/api/v1/w/default/", "/w/default/"
 _READS = ("files/{}", "preview/{}", "tree?path={}", "context/explain/{}", "memory/sections?file={}", "skills/{}",
-          "memory/section?file={}&section=Notes", "sessions/{}", "sessions/{}/entries", "namespaces/{}/export")  # fmt: skip
+          "memory/section?file={}&section=Notes", "sessions/{}", "sessions/{}/entries", "namespaces/{}/export", "sessions/{}/export",
+          "sessions/{}/forecast", "self?agent={}", "context/report?session={}", "skills:lint?name={}")  # fmt: skip
+_SHOWN = ("files/{}", "files/{}?tab=edit", "files/{}?tab=history", "tree/{}", "totals/{}", "context/explain/{}", "sessions/{}",
+          "sessions/{}?view=window", "memory/section?file={}&section=Notes", "context?session={}", "overview?agent={}")  # fmt: skip
+PAGES = "page "
+"""How the ways begin that are pages of the explorer."""
+
+
+class Asked(NamedTuple):
+    """A request that has a path in its address, or in what it brings."""
+
+    method: str
+    address: str
+    brings: Callable[[str], Any] = lambda _: None
+
+
+_SAID = {"messages": [{"role": "user", "content": "Hello."}]}
+_SECTION = f"{_API}memory/section?file={{}}&section="
+REQUESTS: dict[str, Asked] = {
+    **{f"http {address}": Asked("GET", f"{_API}{address}") for address in _READS},
+    "http workspace": Asked("GET", "/api/v1/w/{}/files/AGENTS.md"),
+    "http put": Asked("PUT", f"{_API}files/{{}}", lambda _: _TEXT),
+    "http delete": Asked("DELETE", f"{_API}files/{{}}"),
+    "http move": Asked(
+        "POST", f"{_API}files:move", lambda path: {"source": "knowledge/k.md", "target": path}
+    ),
+    "http move from": Asked("POST", f"{_API}files:move", lambda path: {"source": path, "target": _MOVED}),
+    "http record": Asked("POST", f"{_API}sessions/{{}}/entries", lambda _: _SAID),
+    "http describe": Asked("PATCH", f"{_API}sessions/{{}}", lambda _: {"title": "Titled."}),
+    "http compact": Asked("POST", f"{_API}sessions/{{}}:compact", lambda _: {"dry_run": True}),
+    "http fork": Asked("POST", f"{_API}sessions/{{}}:fork", lambda _: {}),
+    "http fork to": Asked("POST", f"{_API}sessions/s1:fork", lambda path: {"to": path}),
+    "http prepare": Asked("POST", f"{_API}context:prepare", lambda path: {"session": path}),
+    "http assemble": Asked("POST", f"{_API}context:assemble", lambda path: {"session": path}),
+    "http remove": Asked("DELETE", f"{_API}sessions/{{}}"),
+    "http tool": Asked("POST", f"{_API}tools/{{}}:call", lambda _: {"arguments": {}}),
+    "http tool session": Asked(
+        "POST", f"{_API}tools/who_am_i:call", lambda path: {"arguments": {}, "session": path}
+    ),
+    "http namespace": Asked("PATCH", f"{_API}namespaces/{{}}", lambda _: {"title": "Plain"}),
+    "http section": Asked("POST", f"{_SECTION}N", lambda _: {"text": "x"}),
+    "http section replace": Asked("PUT", f"{_SECTION}Notes", lambda _: {"text": _TEXT}),
+    "http section move": Asked("PATCH", f"{_SECTION}Notes", lambda _: {"after": ""}),
+    "http section rename": Asked("PATCH", f"{_SECTION}Notes", lambda _: {"heading": "Notices"}),
+    **{f"{PAGES}{address}": Asked("GET", f"{_EXPLORER}{address}") for address in _SHOWN},
+    f"{PAGES}workspace": Asked("GET", "/w/{}/files"),
+    f"{PAGES}static": Asked("GET", "/static/{}"),
+}
+"""The requests among the ways; a test holds that no address with something of a path in it is missing."""
 
 _HARMLESS = {
     "library list": "knowledge", "library write": "new/1.md", "library session": "s1", "library prompt": "s1", "library agent": "kate",
@@ -51,7 +100,13 @@ _HARMLESS = {
     "memory rename": "new-2.md", "memory delete": "new-1.md", "cli tree": "knowledge", "cli put": "new/3.md", "cli mv": "new/4.md",
     "cli record": "s1", "cli export": "s1", "cli hook": "s1", "http tree?path={}": "knowledge", "http skills/{}": "good",
     "http sessions/{}": "s1", "http sessions/{}/entries": "s1", "http put": "new/5.md", "http move": "new/6.md", "http record": "s1",
-    "http namespaces/{}/export": "plain", "mcp list": "knowledge", "mcp write": "new/7.md", "mcp memory": "MEMORY.md", "mcp skill": "good", "mcp skill file": "more.md",
+    "http namespaces/{}/export": "plain", "http sessions/{}/export": "s1", "http sessions/{}/forecast": "s1", "http self?agent={}": "kate",
+    "http context/report?session={}": "s1", "http skills:lint?name={}": "good", "http workspace": "default", "http describe": "s1",
+    "http compact": "long", "http fork": "s1", "http fork to": "forked", "http prepare": "s1", "http assemble": "s1", "http remove": "gone",
+    "http tool": "who_am_i", "http tool session": "s1", "http namespace": "plain", "http section rename": "memory/x.md",
+    "page tree/{}": "knowledge", "page totals/{}": "knowledge", "page sessions/{}": "s1", "page sessions/{}?view=window": "s1",
+    "page context?session={}": "s1", "page overview?agent={}": "kate", "page workspace": "default", "page static": "carrel.css",
+    "memory str_replace": "x.md", "memory rename from": "new-2.md", "mcp list": "knowledge", "mcp write": "new/7.md", "mcp memory": "MEMORY.md", "mcp skill": "good", "mcp skill file": "more.md",
 }  # fmt: skip
 """What each way is tried with first, where it is not a file that everybody may change."""
 
@@ -79,6 +134,10 @@ def ways_into(desk: Desk) -> Iterator[dict[str, Way]]:
         workspace = stack.enter_context(desk.open())
         served = stack.enter_context(Served([desk.root], open=lambda _, agent: _opened(desk, agent)))
         app = build(served, token=_TOKEN, clock=FixedClock(_NOW), hosts=LOOPBACK)
+        workspace.record("gone", [{"role": "user", "content": "To be removed."}])
+        workspace.record(
+            "long", [{"role": role, "content": "Said. " * 1_000} for role in ("user", "assistant") * 20]
+        )
         port = stack.enter_context(wire.at_a_port(app, log_level="critical"))
         yield {
             **_library(desk, workspace),
@@ -128,6 +187,7 @@ def _tools(workspace: Workspace) -> dict[str, Way]:
     memory: dict[str, dict[str, Any]] = {
         "view": {"path": 0},
         "create": {"path": 0, "file_text": _TEXT},
+        "str_replace": {"path": 0, "old_str": "Secret", "new_str": "Known"},
         "insert": {"path": 0, "insert_line": 0, "insert_text": _TEXT},
         "delete": {"path": 0},
     }
@@ -142,6 +202,7 @@ def _tools(workspace: Workspace) -> dict[str, Way]:
         **ways,
         "tool skill_read file": lambda path: str(tools.call("skill_read", _filled(files, path))),
         "memory rename": lambda path: _renamed(tools, path),
+        "memory rename from": lambda path: _renamed_from(tools, path),
     }
 
 
@@ -151,6 +212,14 @@ def _renamed(tools: Registry, path: str) -> str:
         tools.call("memory", {"command": "create", "path": _MINE, "file_text": _TEXT})
     return str(
         tools.call("memory", {"command": "rename", "old_path": _MINE, "new_path": f"/memories/{path}"})
+    )
+
+
+def _renamed_from(tools: Registry, path: str) -> str:
+    with suppress(CarrelError):  # of the last time, which would be in the way
+        tools.call("memory", {"command": "delete", "path": _TAKEN})
+    return str(
+        tools.call("memory", {"command": "rename", "old_path": f"/memories/{path}", "new_path": _TAKEN})
     )
 
 
@@ -205,30 +274,18 @@ def _ran(words: list[str], given: str) -> str:
 
 
 def _requests(root: Path, port: int) -> dict[str, Way]:
-    def ask(method: str, address: str, path: str, body: Any = None) -> str:
-        """Ask twice: with the path as a client has to write it, and as it stands."""
-        answers = [_asked(port, method, address.replace("{}", each), body) for each in _written(path)]
+    def ask(asked: Asked, path: str) -> str:
+        """Ask twice where the address has the path: as a client has to write it, and as it stands."""
+        (root / _MOVED).unlink(missing_ok=True)  # of the last time, which would be in the way
+        spelled = _written(path) if "{}" in asked.address else [""]
+        body = asked.brings(_plain(path))
+        answers = [_asked(port, asked.method, asked.address.replace("{}", each), body) for each in spelled]
         said = "".join(answer.text for answer in answers)
         if all(answer.status >= _REFUSED for answer in answers):
             raise SaidNo(said)
         return said
 
-    def move_from(path: str) -> str:
-        (root / _MOVED).unlink(missing_ok=True)  # of the last time, which would be in the way
-        return ask("POST", "files:move", "", {"source": _plain(path), "target": _MOVED})
-
-    message = {"messages": [{"role": "user", "content": "Hello."}]}
-    return {
-        **{f"http {address}": lambda path, address=address: ask("GET", address, path) for address in _READS},
-        "http put": lambda path: ask("PUT", "files/{}", path, _TEXT),
-        "http delete": lambda path: ask("DELETE", "files/{}", path),
-        "http move": lambda path: ask(
-            "POST", "files:move", "", {"source": "knowledge/k.md", "target": _plain(path)}
-        ),
-        "http move from": move_from,
-        "http record": lambda path: ask("POST", "sessions/{}/entries", path, message),
-        "http section": lambda path: ask("POST", "memory/section?file={}&section=N", path, {"text": "x"}),
-    }
+    return {name: lambda path, asked=asked: ask(asked, path) for name, asked in REQUESTS.items()}
 
 
 def _written(path: str) -> list[str]:
@@ -242,7 +299,7 @@ def _asked(port: int, method: str, address: str, body: Any) -> wire.Answer:
     headers = {"Authorization": f"Bearer {_TOKEN}"}
     if data and not isinstance(body, str):
         headers["Content-Type"] = "application/json"
-    answer = wire.send(port, method, f"/api/v1/w/default/{address}".encode(), headers, data.encode())
+    answer = wire.send(port, method, address.encode(), headers, data.encode())
     if answer.status >= _SERVER_FAULT:
         raise OursToAnswer(f"{answer.status} {answer.text[:300]}")
     return answer

@@ -20,6 +20,7 @@ from carrel.memory.sorting import OWNER
 from carrel.memory.trust import is_suspect
 from carrel.records.proposals import Proposal
 from carrel.screen.policy import BlockedByPrivacy
+from carrel.screen.secrets import redact
 from carrel.tools.access import text_of
 from carrel.tools.memory_write import Writer
 from carrel.tools.proposing import INJECTION, OWNERS, Hold
@@ -65,16 +66,19 @@ class NoSuchMemory(NotFound):
     code = "no_such_memory"
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, hint=f"View {ROOT} to see what there is.")
+        super().__init__(redact(message).text, hint=f"View {ROOT} to see what there is.")
 
 
 class BadMemoryCall(UsageError):
-    """A command of the memory tool that cannot be carried out as it was given; nothing was written."""
+    """A command of the memory tool that cannot be carried out as it was given; nothing was written.
+
+    It quotes what was given, without the secrets in it.
+    """
 
     code = "bad_memory_call"
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, hint="View the path, correct the command and call it again.")
+        super().__init__(redact(message).text, hint="View the path, correct the command and call it again.")
 
 
 class MemoryKept(Refused):
@@ -83,7 +87,8 @@ class MemoryKept(Refused):
     code = "memory_kept"
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{show(path)} stays as it is: {why}.", hint="Ask the owner, or write another file.")
+        message = f"{show(path)} stays as it is: {why}."
+        super().__init__(redact(message).text, hint="Ask the owner, or write another file.")
 
 
 class MemoryFolder(Struct, frozen=True, kw_only=True):
@@ -141,9 +146,11 @@ class MemoryFolder(Struct, frozen=True, kw_only=True):
         edited = text.replace(old, new)
         if held := self._write(shown, place, content, edited):
             return held
+        written = self.writer.access.reach.read(place)  # with marks for the secrets that it was given
         changed = text[: text.find(old)].count("\n")
         first = max(0, changed - _AROUND)
-        snippet = _numbered(edited.split("\n")[first : changed + _AROUND + 1], first + 1)
+        now = text_of(place, written).split("\n") if written else []
+        snippet = _numbered(now[first : changed + _AROUND + 1], first + 1)
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
             f"{snippet}"
@@ -220,6 +227,7 @@ class MemoryFolder(Struct, frozen=True, kw_only=True):
         place = self._place(path)
         if place == self._root:
             raise BadMemoryCall(f"The path {path} is not a file.")
+        self.writer.access.refuse(path, place, "change")  # what is not there yet is not read before
         standing = standing_of(place, self.writer.layout, self.writer.agents)
         if standing.tier == "journal":
             raise MemoryKept(path, "the journal is only ever added to, with memory_write")

@@ -252,6 +252,35 @@ def test_secrets_are_taken_out(desk):
     assert KEY.encode() not in b"".join(p.read_bytes() for p in desk.shelf.root.rglob("*") if p.is_file())
 
 
+def test_an_error_quotes_what_was_given_without_its_secrets(desk):
+    desk.put("memory/a.md", f"The key is {KEY}.\n\nOnce more: {KEY}.\n").put("memory/b.md", "none\n")
+    told = desk.fails("str_replace", "/memories/b.md", old_str=KEY, new_str="x").message
+    assert told == (
+        "No replacement was performed, old_str `[REDACTED:GITHUB_TOKEN]` did not appear verbatim in /memories/b.md."
+    )
+    told = desk.fails("str_replace", "/memories/a.md", old_str=KEY, new_str="x").message
+    assert told == (
+        "No replacement was performed. Multiple occurrences of old_str `[REDACTED:GITHUB_TOKEN]` in lines: 1, 3. "
+        "Please ensure it is unique"
+    )
+
+
+@pytest.mark.parametrize("command", ["view", "create", "str_replace", "insert", "delete", "rename"])
+@pytest.mark.parametrize("path", [f"/memories/{KEY}.md", KEY])
+def test_no_error_repeats_a_secret_in_a_path(desk, command, path):
+    if command in ("create", "delete"):
+        desk.put(f"memory/{KEY}.md", "The owner's own words.\n")
+    more = {"file_text": "x", "old_str": "x", "insert_text": "x", "old_path": path, "new_path": path}
+    failed = desk.fails(command, path, **more)
+    assert KEY not in f"{failed.message} {failed.hint}"
+
+
+def test_an_edit_shows_what_was_written_of_a_secret(desk):
+    desk.call("create", "/memories/a.md", file_text="one\ntwo\nthree\n")
+    said = desk.call("str_replace", "/memories/a.md", old_str="two", new_str=f"The key is {KEY}.")
+    assert said.endswith("     1\tone\n     2\tThe key is [REDACTED:GITHUB_TOKEN].\n     3\tthree\n     4\t")
+
+
 def test_what_every_prompt_holds_waits_after_something_from_outside(desk):
     desk.put("MEMORY.md", "## Notes\n")
     desk.reads()
@@ -311,6 +340,17 @@ def test_the_journal_and_the_notebooks_of_others_are_not_changed(desk):
     assert desk.fails("insert", "/memories/ada.md", insert_line=0, insert_text="x").code == "memory_kept"
     assert desk.fails("delete", "/memories/kate.md").code == "memory_kept"
     assert desk.changes == []
+
+
+@pytest.mark.parametrize(
+    "name", [".git/HEAD", "sub/.git/hooks/pre-commit", ".carrel/state/x", "carrel.yaml", ".carrelignore"]
+)
+def test_nothing_is_made_that_git_or_carrel_would_act_upon(desk, name):
+    desk.put("memory/a.md", "x\n")
+    made = desk.fails("create", f"/memories/{name}", file_text="x\n")
+    moved = desk.fails("rename", old_path="/memories/a.md", new_path=f"/memories/{name}")
+    assert (made.code, moved.code) == ("not_for_tools", "not_for_tools")
+    assert [path.name for path in (desk.shelf.root / "memory").iterdir()] == ["a.md"]
 
 
 def test_a_link_is_not_written_through(desk):
