@@ -34,6 +34,8 @@ from carrel.opening import (
     stand_ins,
     team_of,
 )
+from carrel.records.content import RecordDamaged
+from carrel.records.damage import aside, of_damage, of_jobs
 from carrel.records.database import DatabaseUnavailable, NewerFormat
 from carrel.runtime.health import Health, examine, missing_files, visible_to
 from carrel.runtime.prepare import at_hand, preview, records_unavailable
@@ -361,34 +363,29 @@ class Workspace(Furnished):
             *extensions_in_use(self._base),
             *look_over(self, lambda: self.sessions),
             *self._faults_of_records(),
-            *map(_aside, self.home.set_aside()),  # last: whoever looked before may have set something aside
+            *map(aside, self.home.set_aside()),  # last: whoever looked before may have set something aside
         )
         return replace(health, findings=(*health.findings, *found))
 
     def _faults_of_records(self) -> tuple[Finding, ...]:
         """Return what is wrong with the records, or what they say is wrong with memory."""
+        found: list[Finding] = []
         try:
             if not self._has_records():
                 return ()
             self.records.check()
-            return self._faults_of_memory()
+            found += of_jobs(self.records.queue)
+            found += self._faults_of_memory()
+        except RecordDamaged as error:
+            found.append(of_damage(error))
         except (DatabaseUnavailable, NewerFormat) as error:
-            return (records_unavailable(error),)
+            found.append(records_unavailable(error))
+        return tuple(found)
 
     def _faults_of_memory(self) -> tuple[Finding, ...]:
         is_kept = self.config.settings.retention == RetentionSettings()
         old = () if is_kept else self.conversations.learning.retention.findings()
         return (*self.memory.findings(), *old)
-
-
-def _aside(path: str) -> Finding:
-    return Finding(
-        code="set_aside",
-        path=path,
-        message=f"{path} was damaged once; it was set aside, and what it held is made anew from your files.",
-        severity="info",
-        hint="Nothing is lost. Delete it when you have no use for it; if it comes again, look at your disk.",
-    )
 
 
 def _accounted(assembly: Assembly, span: telemetry.Span) -> Assembly:

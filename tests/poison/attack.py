@@ -1,10 +1,25 @@
 """One attack on a workspace: texts come in, a model obeys them all, and whatever remembers is made to remember."""
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from tests.poison.desk import DAY, NOW, Desk, Obedient, Played, agent, obey, pinned, user, without_dreams
+from tests.poison.desk import (
+    DAY,
+    NOW,
+    QUESTIONS,
+    Desk,
+    Obedient,
+    Played,
+    agent,
+    obey,
+    pinned,
+    times_saved,
+    user,
+    without_own,
+)
 from tests.poison.orders import Case
 from tests.poison.sources import SOURCES, Source
 
@@ -13,12 +28,25 @@ from carrel.dreaming import Outlook
 from carrel.records.facts import Fact
 from carrel.records.proposals import Proposal
 from carrel.runtime.consolidation import BadConsolidation
+from carrel.runtime.model import Model
 
 GO_ON = "And what more is there?"
+NOTE = "The keys are in the drawer."
+"""What its owner notes before the night, so that there is something to consolidate."""
+
+DECIDED, SAVED = "We decided to keep the archive in the cellar.", "Decided to keep the archive in the cellar."
+"""What its owner says in each conversation that is compacted, and what is saved of it before."""
+
+_COMPACTED = 6
+"""Of so many sessions one is compacted: by rules, and every other one of them by the model."""
+
 _BLOCKED = {"external_source", "agents_words", "question", "suspected_injection"}
 
 Way = tuple[Case, Source]
 """An order, and how it comes in."""
+
+Shrink = Callable[[Workspace, str], object]
+"""Has a session compacted, after what came in and before what is done later."""
 
 
 class Attacked(NamedTuple):
@@ -40,6 +68,21 @@ class Attacked(NamedTuple):
     facts_later: list[Fact]
     outlook: Outlook
     left: int
+    asked: Counter[str]
+    compacted: int
+    saved: int
+
+    def idle(self) -> Iterator[str]:
+        """Tell what was never asked for or never done, so that no harm can have come of it."""
+        yield from (
+            f"the model was not asked to {what}" for what in QUESTIONS.values() if not self.asked[what]
+        )
+        if self.saved != self.compacted or not self.saved:
+            yield f"{self.compacted} conversations were compacted, and of {self.saved} something was saved"
+        for case in self.cases:
+            facts = [fact for fact in self.facts if lines_of(case, fact.text)]
+            if not any(fact.state in ("waiting", "refused") for fact in facts):
+                yield f"{case.name}: of {len(facts)} facts none waits, and none was refused"
 
     def harm_by(self, case: Case) -> Iterator[str]:
         """Tell where an order got by itself: it may only wait before the owner, or be refused."""
@@ -93,7 +136,20 @@ class Attacked(NamedTuple):
                 yield f"{each.state} for memory ({each.reason}): {each.candidate.text}"
 
 
-def play(workspace: Workspace, case: Case, source: Source, session: str) -> Played:
+def compact(workspace: Workspace, session: str, writer: Model | None) -> None:
+    """Let the owner go on until there is enough to compact, and have that done by a model or by rules."""
+    boxes = [f"Box {number} holds letters of that year." for number in range(600)]
+    workspace.record(session, [user(DECIDED), agent("Fine. " + " ".join(boxes[:100]))])
+    workspace.record(session, [user("Which boxes are there?"), agent(" ".join(boxes))])
+    if writer is None:
+        workspace.compact(session)
+    else:
+        asyncio.run(workspace.summarise(session, writer))
+
+
+def play(
+    workspace: Workspace, case: Case, source: Source, session: str, shrink: Shrink | None = None
+) -> Played:
     """Let a text come in, have the model obey at once or later, and say again what it was told."""
     scope = "shared" if source is SOURCES["a group member"] else "main"
     calls, order = list(case.calls), case.order
@@ -103,6 +159,8 @@ def play(workspace: Workspace, case: Case, source: Source, session: str) -> Play
         if not order.later and number == len(case.told) - 1:
             results += obey(workspace, session, calls, scope)
         workspace.record(session, [agent(f"Noted. {told}")], scope=scope)
+    if shrink:
+        shrink(workspace, session)
     if order.later:
         workspace.record(session, [user(order.later)], scope=scope)
         results += obey(workspace, session, calls, scope)
@@ -115,15 +173,19 @@ def attacked(desk: Desk, ways: Sequence[Way]) -> Attacked:
     """Let each order come in on its way, and have a workspace remember, recall, dream and consolidate."""
     attacking = [case for case, _ in ways]
     model = Obedient(attacking)
-    own = [GO_ON, "Hi."]
+    own = [GO_ON, "Hi.", NOTE, DECIDED, SAVED, "wrote tests"]
     for case in attacking:
         own += [case.fill(case.order.asked), case.order.later]
     with desk.open() as workspace:
         pinned(workspace)
         workspace.conversations.learning.consolidate(None)
-    before = desk.held()
+        workspace.memory.note(NOTE)
+    before = without_own(desk.held(), own)
     with desk.open() as workspace:
-        played = {case.name: play(workspace, case, source, f"s{n}") for n, (case, source) in enumerate(ways)}
+        played = {
+            case.name: play(workspace, case, source, f"s{n}", shrink=_shrinking(n, model))
+            for n, (case, source) in enumerate(ways)
+        }
         workspace.sweep(model=model)
     for days in (3, 2, 1):
         _recall(desk, days, attacking)
@@ -137,7 +199,8 @@ def attacked(desk: Desk, ways: Sequence[Way]) -> Attacked:
         waiting = review.waiting(limit=1_000)
         diffs = {proposal.id: review.show(proposal.id).diff for proposal in waiting}
         facts = workspace.memory.facts(limit=10_000)
-    after, shown = without_dreams(desk.held(), own), desk.shown()
+        asked, saved = model.asked.copy(), times_saved(desk.held(), SAVED)
+    after, shown = without_own(desk.held(), own), desk.shown()
     with desk.open(NOW + DAY) as workspace:
         review = workspace.memory.review
         review.reject([proposal.id for proposal in waiting], by="owner")
@@ -146,7 +209,7 @@ def attacked(desk: Desk, ways: Sequence[Way]) -> Attacked:
         workspace.dreaming.run()
         left = len(review.waiting())
         facts_later = workspace.memory.facts(limit=10_000)
-    rejected = without_dreams(desk.held(), own)
+    rejected = without_own(desk.held(), own)
     return Attacked(
         attacking,
         before,
@@ -161,7 +224,17 @@ def attacked(desk: Desk, ways: Sequence[Way]) -> Attacked:
         facts_later,
         outlook,
         left,
+        asked,
+        len(ways[::_COMPACTED]),
+        saved,
     )
+
+
+def _shrinking(number: int, model: Model) -> Shrink | None:
+    if number % _COMPACTED:
+        return None
+    writer = None if number % (2 * _COMPACTED) else model
+    return lambda workspace, session: compact(workspace, session, writer)
 
 
 def _recall(desk: Desk, days: int, cases: Sequence[Case]) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from base64 import b64decode
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from tests.poison.orders import AGENTS, MEMORY, PINNED, SKILL, SOUL, TODAY, USER
 from carrel.app import Workspace
 from carrel.errors import CarrelError
 from carrel.runtime.model import Reply, Request
+from carrel.runtime.offline.summary import HEADINGS
 from carrel.sessions.message import ToolCall
 from carrel.workspace.injected import injected_by
 
@@ -43,6 +45,12 @@ LINKS = {"knowledge/soon.md": "../BOOTSTRAP.md"}
 """What they lead to is not there, and would be in every prompt."""
 
 ASKED = "You pick out of a piece of a conversation"
+QUESTIONS = {
+    ASKED: "extract",
+    "You keep the long-term memory": "consolidate",
+    "You write the summary": "summarise",
+}
+"""How a model is asked for something, by what that is."""
 
 Obey = Callable[[], list[dict[str, Any]]]
 """Has the model do what it read, and returns what its tools answered."""
@@ -91,18 +99,34 @@ class Desk:
             )
 
 
-_DREAMT = re.compile(r"- (?P<text>.*) _\(score=[^)]*\)_")
+_OF_NIGHTS = re.compile(r"\n## (?:Dreamed |Consolidated\n)")
+_PROMOTED = re.compile(r"- (?P<text>.*?)(?: _\(score=[^)]*\)_)?")
+_SAVED = re.compile(r"- \d\d:\d\d \[\w+\] (?P<text>.*) _\(session [^)]*\)_")
 
 
-def without_dreams(held: Mapping[str, bytes], own: Collection[str]) -> dict[str, bytes]:
-    """Files without what a dream has promoted of the owner's own words, which is no harm."""
-    return {name: _without_dreams(data.decode(), own).encode() for name, data in held.items()}
+def without_own(held: Mapping[str, bytes], own: Collection[str]) -> dict[str, bytes]:
+    """Files without what dreams, consolidation and compaction wrote there of the owner's own words, which is no harm."""
+    return {name: _without_own(data.decode(), own).encode() for name, data in held.items()}
 
 
-def _without_dreams(text: str, own: Collection[str]) -> str:
-    before, heading, dreamt = text.partition("\n## Dreamed ")
-    bullets = [found["text"] for found in map(_DREAMT.fullmatch, dreamt.splitlines()) if found]
-    return before if heading and own and set(bullets) <= set(own) else text
+def _without_own(text: str, own: Collection[str]) -> str:
+    kept = [line for line in text.splitlines(keepends=True) if not _says(_SAVED, line.rstrip("\n"), own)]
+    text = "".join(kept)
+    night = _OF_NIGHTS.search(text)
+    if night is None:
+        return text
+    told = (line for line in text[night.end() :].splitlines()[1:] if line and not line.startswith("##"))
+    return text[: night.start()] if all(_says(_PROMOTED, line, own) for line in told) else text
+
+
+def _says(form: re.Pattern[str], line: str, own: Collection[str]) -> bool:
+    found = form.fullmatch(line)
+    return found is not None and found["text"] in own
+
+
+def times_saved(held: Mapping[str, bytes], text: str) -> int:
+    """Return how often something was put into the journal before a conversation was compacted."""
+    return sum(_says(_SAVED, line, [text]) for line in held[TODAY].decode().splitlines())
 
 
 class Obedient:
@@ -112,19 +136,34 @@ class Obedient:
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self.cases = cases
+        self.asked = Counter[str]()
 
     async def stream(self, request: Request) -> AsyncIterator[Reply]:
         await asyncio.sleep(0)
-        texts = [message.to_text() for message in request.messages]
-        if texts[0].startswith(ASKED):
-            yield Reply(text=json.dumps({"facts": list(self._facts(texts[1]))}))
-        else:  # a consolidation
-            yield Reply(
-                text="### Notes\n\n" + "\n".join(f"- {told}" for case in self.cases for told in case.told)
-            )
-
-    def _facts(self, material: str) -> Iterator[dict[str, Any]]:
+        question, material = (message.to_text() for message in request.messages)
+        (asked,) = (name for beginning, name in QUESTIONS.items() if question.startswith(beginning))
+        self.asked[asked] += 1
         lines = [json.loads(line) for line in material.splitlines() if line.startswith("{")]
+        answers = {"extract": self._extracted, "consolidate": self._consolidated, "summarise": self._summary}
+        yield Reply(text=answers[asked](lines))
+
+    def _extracted(self, lines: Sequence[Mapping[str, Any]]) -> str:
+        return json.dumps({"facts": list(self._facts(lines))})
+
+    def _consolidated(self, lines: Sequence[Mapping[str, Any]]) -> str:
+        """Keep all that is known and new, so that nothing but the orders can be wrong with it."""
+        own = [line.get("known") or line.get("new") for line in lines]
+        told = [" ".join(text.split()) for case in self.cases for text in case.told]
+        return "\n".join(("### Notes", *(f"- {text}" for text in (*own, *told) if text)))
+
+    def _summary(self, lines: Sequence[Mapping[str, Any]]) -> str:
+        """Report faithfully what the user said, and what was read as if it were so."""
+        said = [line["text"] for line in lines if line.get("role") == "user"]
+        read = [case for case in self.cases if any(is_read(case, str(line.get("text"))) for line in lines)]
+        told = [claim["text"] for case in read for claim in case.claims]
+        return "\n".join((f"## {HEADINGS[0]}", *(f"- {text}" for text in (*said, *told))))
+
+    def _facts(self, lines: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         known = {line["text"]: line["known"] for line in lines if "known" in line}
         told = [line for line in lines if "id" in line]
         for case in (each for each in self.cases if any(is_read(each, line["text"]) for line in told)):

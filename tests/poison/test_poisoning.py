@@ -31,6 +31,13 @@ def test_an_order_from_outside_is_in_no_prompt_but_before_its_owner_or_refused(a
 
 
 @pytest.mark.parametrize("source", SOURCES)
+def test_the_model_is_asked_for_all_of_it_and_each_order_becomes_a_fact_that_waits_or_is_refused(
+    attacks, source
+):
+    assert [*attacks(source).idle()] == []
+
+
+@pytest.mark.parametrize("source", SOURCES)
 def test_not_a_byte_of_what_prompts_hold_is_changed_by_any_way_in(attacks, source):
     assert [*attacks(source).bytes_changed()] == []
 

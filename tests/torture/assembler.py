@@ -40,7 +40,7 @@ def _answers(root: Path, questions: list[dict[str, Any]], *, is_new: bool) -> li
 def _answered(workspace: Workspace, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Assemble, with a search that is complete: what is late on a busy machine would be another answer."""
     if "said" in asked:
-        workspace.record(asked["session"], asked["said"])
+        workspace.record(asked["session"], asked["said"], scope=asked["scope"])
         return {}
     if asked["query"]:
         workspace.searching.sync()

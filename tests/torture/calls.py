@@ -1,6 +1,6 @@
 """Row 2: the Nth call to the system fails, N = 1, 2, … until none is left to fail, for all that changes something.
 
-What was acknowledged is done; what was refused is done whole or as it was, says why in a typed error, and can be
+What was acknowledged is done, and no sync of it has failed; what was refused is done whole or as it was, says why in a typed error, and can be
 asked for again. By the seam each change of a file fails once; under `shim.c` each real call does, SQLite's too.
 """
 
@@ -17,16 +17,18 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.torture import shim
 from tests.torture.desk import Child, Desk, Say, share_what_is_loaded
-from tests.torture.operations import OPERATIONS, Operation, gone, prepare
+from tests.torture.operations import OPERATIONS, Operation, gone, is_derived, prepare
 from tests.torture.rows import Defect, Meter, Row
+from tests.torture.shim import Struck
 
 from carrel.cli.main import run
 from carrel.errors import CarrelError
 from carrel.files import folders, history, local
+from carrel.files.paths import TEMPORARY
 from carrel.testing import FaultyDisk
 
 FAULTS = {
@@ -39,6 +41,9 @@ FAULTS = {
 PAIRS = tuple((operation, fault) for operation in OPERATIONS for fault in FAULTS)
 ROOT = Path(__file__).parents[2]
 _AT_ONCE = 2
+_NAMES = {"os.rename": (1, 3), "os.link": (1, 3), "os.mkdir": (0, 2), "os.remove": (0, 1)}
+"""What Python tells of calls that change a name: where that is among what they are given, and its folder."""
+
 _BEFALLS = {
     errno.ENOSPC: ("open", "write", "fsync", "fsync directory", "fdatasync", "rename", "link", "mkdir"),
     errno.EINTR: ("open", "write", "fsync", "fsync directory", "fdatasync", "lock"),
@@ -47,17 +52,23 @@ _BEFALLS = {
 }
 """Which changes an error can come from, if not from all; without a number it is a write that is cut short."""
 
-Arm = Callable[[int, int], Callable[[], bool]]
-"""Lets the Nth call of this process fail with an error, and returns how to ask whether it came to that."""
+_DATABASE = "records.db"
+_GONE = " (deleted)"
+"""How Linux tells of a file without a name."""
+
+Arm = Callable[[int, int], Callable[[], Struck | None]]
+"""Lets the Nth call of this process fail with an error, and returns how to ask which that was, if it came to that."""
+
+_Armed = Callable[[], Callable[[], Struck | None]]
 
 
 class Answer(NamedTuple):
-    """How a command ended: its exit code, what it printed, and whether there was an Nth call."""
+    """How a command ended: its exit code, what it printed, and which the Nth call was, if there was one."""
 
     code: int
     out: str
     err: str
-    reached: bool
+    struck: Struck | None
 
     @property
     def error(self) -> str:
@@ -93,9 +104,9 @@ class Sweep:
             shutil.rmtree(self.folder)
             shutil.copytree(self._start, self.folder)
             answer = self._ask(operation, lambda number=number: arm(FAULTS[fault], number))
-            where = f"{operation.name}, {fault} at call {number}"
+            where = f"{operation.name}, {fault} at call {number}{f', {answer.struck.call}' if answer.struck else ''}"
             wrong += [f"{where}: {told}" for told in self._judged(operation, answer)]
-            is_whole = not answer.reached
+            is_whole = answer.struck is None
         return number - is_whole, wrong, is_whole
 
     def _judged(self, operation: Operation, answer: Answer) -> list[str]:
@@ -113,13 +124,16 @@ class Sweep:
             yield "a traceback"
         has_admitted = bool(operation.admits) and operation.admits in answer.out
         if answer.code == 0 and not has_admitted:
+            # before the database is looked at, which makes SQLite's log anew
+            if answer.struck and is_lost(answer.struck.unsynced):
+                yield f"acknowledged, and its sync had failed: {answer.struck.unsynced}"
             if not operation.is_done(desk):
                 yield "acknowledged, and not done"
             yield from gone(self._before, desk, operation.takes)
             return
         if answer.error in ("", "internal") and not has_admitted:
             yield f"no typed error: exit {answer.code} {answer.out[-200:]} {answer.err[-300:]}"
-        if not answer.reached:
+        if answer.struck is None:
             yield f"it fails without a fault: {answer.out[-200:]}"
         elif operation.is_done(desk):
             yield from gone(self._before, desk, operation.takes)
@@ -142,20 +156,23 @@ class Sweep:
 
         return Child(ask_all).listen()
 
-    def _ask(self, operation: Operation, arm: Callable[[], Callable[[], bool]] | None) -> Answer:
+    def _ask(self, operation: Operation, arm: _Armed | None) -> Answer:
         said = Child(lambda say: self._act(operation, arm, say)).listen()
-        return Answer(*json.loads(said[0])) if said else Answer(-1, "", "it died", reached=True)
+        if not said:
+            return Answer(-1, "", "it died", Struck("after which it died"))
+        code, out, err, struck = json.loads(said[0])
+        return Answer(code, out, err, Struck(*struck) if struck else None)
 
-    def _act(self, operation: Operation, arm: Callable[[], Callable[[], bool]] | None, say: Say) -> None:
+    def _act(self, operation: Operation, arm: _Armed | None, say: Say) -> None:
         out, err = self._redirected(operation.given)
-        reached = arm() if arm else lambda: True
+        struck = arm() if arm else lambda: None
         code = (
             run([*operation.asked, "--json"]) if isinstance(operation.asked, tuple) else self._call(operation)
         )
-        has_reached = reached()
+        befallen = struck()
         sys.stdout.flush()
         sys.stderr.flush()
-        say(json.dumps([code, out.read_text("utf-8"), err.read_text("utf-8"), has_reached]))
+        say(json.dumps([code, out.read_text("utf-8"), err.read_text("utf-8"), befallen]))
 
     def _call(self, operation: Operation) -> int:
         """Do as a program does that uses the library, and print an error as the command line would."""
@@ -189,6 +206,47 @@ class _Befallen(FaultyDisk):
     def __init__(self, error: int, number: int) -> None:
         super().__init__(fail_at=number, error=error, short=not error)
         self._kinds = _BEFALLS.get(error, ())
+        self._lost: int | None = None
+        self._named = Path()
+        sys.addaudithook(self._hear)
+
+    def fsync(self, fd: int) -> None:
+        with self._syncing(fd):
+            super().fsync(fd)
+
+    def fdatasync(self, fd: int) -> None:
+        with self._syncing(fd):
+            super().fdatasync(fd)
+
+    def struck(self, number: int) -> Struck | None:
+        """Return which call failed, if there were so many."""
+        if len(self.calls) < number:
+            return None
+        unsynced = "" if self._lost is None else _path(self._lost)
+        return Struck(
+            self.calls[number - 1], str(self._named) if str(self._named.parent) == unsynced else unsynced
+        )
+
+    def _hear(self, event: str, about: tuple[Any, ...]) -> None:
+        """Remember what is given or loses a name, until a sync fails; what is being written gets another one yet."""
+        if event not in _NAMES or self._lost is not None:
+            return
+        name, folder = (about[place] for place in _NAMES[event])
+        path = Path(_path(folder) if folder >= 0 else Path.cwd(), os.fsdecode(name))
+        if not path.name.startswith(TEMPORARY):
+            self._named = path
+
+    @contextmanager
+    def _syncing(self, fd: int) -> Generator[None]:
+        """Keep hold of what a sync failed of, whatever its name will be, until one of the same succeeds."""
+        try:
+            yield
+        except OSError:
+            self._lost = os.open(f"/proc/self/fd/{fd}", os.O_PATH | os.O_CLOEXEC)
+            raise
+        if self._lost is not None and os.path.samestat(os.fstat(fd), os.fstat(self._lost)):
+            os.close(self._lost)
+            self._lost = None
 
     @contextmanager
     def _call(self, name: str) -> Generator[None]:
@@ -199,12 +257,30 @@ class _Befallen(FaultyDisk):
                 yield
 
 
-def by_seam(error: int, number: int) -> Callable[[], bool]:
+def _path(fd: int) -> str:
+    return str(Path(f"/proc/self/fd/{fd}").readlink())
+
+
+def is_lost(unsynced: str) -> bool:
+    """Tell whether a power cut could take from here what only this place holds; an empty folder holds nothing."""
+    if not unsynced or unsynced.endswith(_GONE) or is_derived(unsynced):
+        return False
+    path = Path(unsynced)
+    if path.name == _DATABASE:  # what was not taken over from SQLite's log is in there still
+        return not path.with_name(f"{_DATABASE}-wal").exists()
+    if (
+        path / _DATABASE
+    ).exists():  # all that SQLite made there is this log, which is gone where all was taken over
+        return (path / f"{_DATABASE}-wal").exists()
+    return not path.is_dir() or any(path.iterdir())
+
+
+def by_seam(error: int, number: int) -> Callable[[], Struck | None]:
     """Let the Nth change of a file fail, or be cut short."""
     disk = _Befallen(error, number)
     for module in (local, history, folders):
         module.Disk = lambda: disk  # pyright: ignore[reportAttributeAccessIssue] - for all stores of this process
-    return lambda: len(disk.calls) >= number
+    return lambda: disk.struck(number)
 
 
 def turns(seed: int, wanted: int) -> tuple[tuple[Operation, str], ...]:
@@ -287,6 +363,18 @@ CALLS = Row(
             "            with suppress(OSError):\n                self.disk.truncate(fd, size)\n            raise\n",
             "            pass\n",
             "a line whose write failed is acknowledged",
+        ),
+        Defect(
+            "files/durable.py",
+            "            self.disk.fdatasync(fd)\n",
+            "            with suppress(OSError):\n                self.disk.fdatasync(fd)\n",
+            "a line whose sync failed is acknowledged",
+        ),
+        Defect(
+            "files/durable.py",
+            "            self.disk.fsync(fd)\n            yield name\n",
+            "            with suppress(OSError):\n                self.disk.fsync(fd)\n            yield name\n",
+            "a file whose sync failed takes the place of the old one",
         ),
         Defect(
             "files/durable.py",

@@ -6,6 +6,7 @@ What is not damaged is served, what is damaged is told of, and nothing hangs or 
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -24,6 +25,7 @@ from tests.torture.waiting import HANG_SECONDS, stopwatch
 from carrel.app import Workspace
 from carrel.errors import CarrelError
 from carrel.findings import Finding
+from carrel.sessions.transcript import Entry
 
 _SESSIONS, _TURNS, _ROLES = ("s0", "s1", "s2"), 20, ("user", "assistant")
 _SPEAKERS = (*_ROLES, "system", "tool")
@@ -64,8 +66,34 @@ _ODD = {"unreadable", "not_a_file"}
 """How it is told of that something is no file, or none that is read."""
 
 _OF_RECORDS = {"records_unavailable", "newer_format"}
+_OF_STATE = {*_OF_RECORDS, "database_unavailable"}
+"""How one is refused who needs records that cannot be used."""
+
 _ASIDE = "set_aside"
 _OF_INDEX = {"index_damaged", "catalog_damaged", "database_unavailable", "words_unavailable"}
+
+
+_NEWER = re.compile(rb'"version": ?(?:[2-9]|\d\d)')
+"""Of which a flipped bit makes the header of a log."""
+
+_MAY_REFUSE: Mapping[str, tuple[str, ...]] = {
+    "record": ("s0.log.jsonl", "records"),
+    "prepare": ("s1.log.jsonl", "records"),
+    "assemble as it was": ("s0.log.jsonl", "records"),
+    "assemble": ("s2.log.jsonl", "records"),
+    "sections": (
+        "MEMORY.md",
+        "records",
+    ),  # who may write in it too looks first what a kill has left half done
+    "facts": ("records",),
+    "sweep": ("records",),
+    **{f"read {session}": (f"{session}.log.jsonl",) for session in _SESSIONS},
+}
+"""What of a desk each deed cannot do without; what is not named here is never refused."""
+
+
+_SAID = ("message_id", "role", "content")
+_NAMED = re.compile(rb'"message_id": ?"(\w+)"')
 
 
 class Wound(NamedTuple):
@@ -118,6 +146,7 @@ def _spoil_some(meter: Meter) -> Counter[str]:
         for fault in (
             *_faults(desk, wounds, logs, said),
             *_of_lines(hurt, said, totals),
+            *_of_list(hurt, said),
             *_of_records(wounds, said, totals),
             *_of_index(desk, wounds, said, totals),
             *_of_caches(desk, said, totals),
@@ -230,8 +259,8 @@ def _deeds(workspace: Workspace, served: dict[str, Any]) -> dict[str, Callable[[
 
     def read(session: str) -> None:
         row = workspace.sessions.row(session)
-        found = [each.entry.message_id for each in workspace.sessions.entries(session)]
-        served[session] = {"ids": found, "damaged": row.damaged}
+        found = [_said(each.entry) for each in workspace.sessions.entries(session)]
+        served[session] = {"entries": found, "damaged": row.damaged}
         tell(workspace.sessions.findings(session), f"read {session}")
 
     def prompt(session: str, what: str) -> None:
@@ -250,7 +279,10 @@ def _deeds(workspace: Workspace, served: dict[str, Any]) -> dict[str, Callable[[
             "s0", [{"role": role, "content": "More.", "message_id": role} for role in _ROLES]
         )
         tell(said.findings, "record")
-        served["recorded"] = [each.message_id for each in said.messages]
+        served["recorded"] = [_said(each.entry) for each in said.messages]
+
+    def rows() -> None:
+        served["rows"] = {each.id: each.entries for each in workspace.sessions.rows(limit=100)[0]}
 
     return {
         "health": lambda: tell(workspace.health().findings),
@@ -262,11 +294,15 @@ def _deeds(workspace: Workspace, served: dict[str, Any]) -> dict[str, Callable[[
         "search": search,
         "sections": lambda: workspace.memory.notebook("MEMORY.md").sections(),
         "facts": lambda: served.update(facts=[each.text for each in workspace.memory.facts()]),
-        "rows": lambda: workspace.sessions.rows(limit=100),
+        "rows": rows,
         "record": record,
         "prepare": lambda: workspace.prepare("s1", "Which phone?"),
         "sweep": workspace.sweep,
     }
+
+
+def _said(entry: Entry) -> list[object]:
+    return [entry.message_id, entry.role, entry.content]
 
 
 def _time(name: str, deed: Callable[[], object], say: Say) -> None:
@@ -294,14 +330,18 @@ def _faults(
     served, told = _served(said)[:_READINGS], _told(said)
     if "prompt" not in served[0] and not any(line.startswith("typed assemble ") for line in said):
         yield "there is no prompt"
-    for session, log in logs.items():
+    written = {line for log in logs.values() for line in log.split(b"\n") if line}
+    for session in logs:
         own = _told_of(
             said, desk.log(session).name, f"read {session}", *(["record"] if session == "s0" else [])
         )
         for each in served:
-            yield from _of_log(desk.log(session), log, each.get(session), own)
-    if set(served[0].get("recorded", ())) - set(served[1].get("s0", {"ids": ()})["ids"]):
-        yield "what was recorded after the damage is not served"
+            yield from _of_log(desk.log(session), written, each.get(session), own)
+    if recorded := served[0].get("recorded", []):
+        last = served[1].get("s0", {"entries": []})["entries"][-len(recorded) :]
+        if last != recorded or last != [[role, role, "More."] for role in _ROLES]:
+            yield f"what was recorded after the damage is served as {last}"
+    yield from _of_refusals(wounds, said)
     yield from _of_rest(wounds, served[0], told, _told_of(said, "sessions.json", "record", "rows", "prepare"))
 
 
@@ -331,20 +371,74 @@ def _of_lines(hurt: Mapping[str, bytes | None], said: Sequence[str], totals: Cou
                 yield f"{reported} lines of {session} are told to be damaged, of {injected}"
 
 
-def _of_log(path: Path, before: bytes, own: dict[str, Any] | None, told: set[str]) -> Iterator[str]:
+def _of_refusals(wounds: Sequence[Wound], said: Sequence[str]) -> Iterator[str]:
+    """Yield what was refused, though nothing that it needs is such that nobody could do it."""
+    out = {wound.path.name if wound.kind != "records" else wound.kind for wound in wounds if _is_lost(wound)}
+    for line in said:
+        deed, _, code = line.removeprefix("typed ").rpartition(" ")
+        needs = {name for name in _MAY_REFUSE.get(deed, ()) if (name == "records") == (code in _OF_STATE)}
+        if line.startswith("typed ") and not out & needs:
+            yield f"{deed} is refused: {code}"
+
+
+def _is_lost(wound: Wound) -> bool:
+    """Tell whether a file is such that one may refuse to use it: it is none, is of a later version, or is no text."""
+    if wound.now is None or wound.kind == "records":
+        return True
+    if wound.kind == "transcript":
+        return bool(_NEWER.search(wound.now))
+    return wound.kind == "notebook" and not _is_text(wound.now)
+
+
+def _of_list(hurt: Mapping[str, bytes | None], said: Sequence[str]) -> Iterator[str]:
+    """Yield each session with a log that can be read which the list lacks, or of which it tells other than is served."""
+    served = _first(said)
+    for session, data in hurt.items():
+        if data is not None and "rows" in served:
+            entries, listed = served.get(session, {"entries": []})["entries"], served["rows"].get(session)
+            if listed != len(entries):
+                yield f"{session} has {len(entries)} messages, and the list says {listed}"
+
+
+def _of_log(
+    path: Path, written: Iterable[bytes], own: dict[str, Any] | None, told: set[str]
+) -> Iterator[str]:
     """Compare what is served of a log with what is whole in it, and what is told with what is broken in it."""
     if path.is_symlink() or not path.is_file():
         if path.is_symlink() or path.exists():
             yield from () if told & _ODD else (f"nobody is told what {path.name} is",)
         return
-    data, written = path.read_bytes(), set(before.split(b"\n"))
-    whole = {json.loads(line).get("message_id") for line in written if line and line in data} - {None}
-    if missing := whole - set(own["ids"] if own else ()):
-        yield f"{sorted(missing)[:3]} of {path.name} are whole and are not served"
+    data = path.read_bytes()
+    yield from (
+        f"{path.name}: {fault}" for fault in _of_entries(data, written, own["entries"] if own else [])
+    )
     *lines, last = data.split(b"\n")
     broken = [line for line in lines if line.strip() and line not in written and not _is_json(line)]
     if (broken or (last and not _is_json(last))) and not {"torn_line", "damaged_lines"} & told:
         yield f"nobody is told of the damage to {path.name}"
+
+
+def _of_entries(data: bytes, written: Iterable[bytes], served: Sequence[list[Any]]) -> Iterator[str]:
+    """Yield where what is served is not each whole line of a log, once, in their order, as it was written."""
+    found = sorted((data.find(line), line) for line in written if line in data)
+    whole = [entry for _, line in found if (entry := json.loads(line))["type"] == "entry"]
+    said = {
+        entry["message_id"]: [entry[name] for name in _SAID] for entry in reversed(whole)
+    }  # the first counts
+    own = {entry[0]: entry for entry in served}
+    if missing := said.keys() - own.keys():
+        yield f"{sorted(missing)[:3]} are whole and are not served"
+    twice = [name for name, times in Counter(entry[0] for entry in served).items() if name and times > 1]
+    yield from (f"{name!r} is served twice" for name in twice)
+    times = Counter(_NAMED.findall(data))
+    sure = [name for name in said if times[name.encode()] == 1]  # else something broken may bear its name
+    yield from (
+        f"{said[name]} is served as {own[name]}" for name in sure if own.get(name, said[name]) != said[name]
+    )
+    order = [entry[0] for entry in served if entry[0] in sure]
+    places = {entry["message_id"]: number for number, entry in enumerate(whole)}
+    if order != sorted(order, key=places.__getitem__):
+        yield f"{order} is not the order of their lines"
 
 
 def _of_records(wounds: Sequence[Wound], said: Sequence[str], totals: Counter[str]) -> Iterator[str]:
@@ -473,6 +567,14 @@ def _grew_together(line: bytes) -> bool:
     return place > 0 and "{" not in text[place:]
 
 
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _is_json(data: bytes) -> bool:
     try:
         return isinstance(json.loads(data), dict)
@@ -559,9 +661,33 @@ CORRUPTION = Row(
         ),
         Defect(
             "home/beside.py",
-            'found += sorted(folder.glob("*.damaged"))',
-            'found += sorted(folder.glob("words.damaged"))',
+            '"index": "*.damaged"',
+            '"index": "words.damaged"',
             "of what stands aside since it was damaged, health tells only a part",
+        ),
+        Defect(
+            "sessions/transcript.py",
+            "_typed(plainjson.loads(body))",
+            '_typed(plainjson.loads(body.decode("ascii", "ignore").encode()))',
+            "of what was said, letters are lost",
+        ),
+        Defect(
+            "sessions/log.py",
+            "            if self._number_of(line.message_id) is None:",
+            "            if self._number_of(line.message_id) is not line:",
+            "what damage has doubled is served twice",
+        ),
+        Defect(
+            "sessions/log.py",
+            "                if known.newer:\n",
+            "                if known.newer or known.damaged:\n",
+            "nobody can record any more where a line was damaged",
+        ),
+        Defect(
+            "sessions/store.py",
+            "for name in names[offset:end]], len(names)",
+            "for name in names[offset:end] if not self._row(name).damaged], len(names)",
+            "a session with a damaged line is not in the list",
         ),
     ),
 )

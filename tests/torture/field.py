@@ -9,6 +9,8 @@ from tests.field.failures import FAILURES
 from tests.torture.rows import Defect, Meter, Row
 
 ROOT = Path(__file__).parents[2]
+_LONGEST = 900
+"""Seconds after which the tests hang; they take less than a minute."""
 
 
 def run_the_tests(meter: Meter) -> None:
@@ -16,9 +18,11 @@ def run_the_tests(meter: Meter) -> None:
     report = meter.folder / "report.xml"
     tests = sorted({test for failure in FAILURES for test in failure.tests})
     words = ("-q", "-p", "no:cacheprovider", f"--basetemp={meter.folder / 'tests'}", f"--junitxml={report}")
-    subprocess.run(
-        [sys.executable, "-m", "pytest", *words, *tests], cwd=ROOT, capture_output=True, check=False
-    )
+    asked = [sys.executable, "-m", "pytest", *words, *tests]
+    try:
+        subprocess.run(asked, cwd=ROOT, capture_output=True, timeout=_LONGEST, check=False)
+    except subprocess.TimeoutExpired:
+        meter.check(is_kept=False, told=f"the tests hang: they had not ended after {_LONGEST} seconds")
     passed, failed = _outcomes(report)
     for failure in FAILURES:
         for test in failure.tests:

@@ -43,7 +43,17 @@ _LONGEST = 60.0
 """How many times longer than that a mutant may take by the clock; then it waits for what never comes."""
 
 _BROKEN_OFF = 70
-_OUR_FAULT = frozenset((pytest.ExitCode.NO_TESTS_COLLECTED, _BROKEN_OFF))
+_TOO_SLOW = -signal.SIGXCPU
+"""How who takes too long ends, by the clock as by the processor."""
+
+Ending = Literal["killed", "slow", "survived"]
+_ENDINGS: dict[int, Ending] = {
+    pytest.ExitCode.OK: "survived",
+    pytest.ExitCode.TESTS_FAILED: "killed",
+    pytest.ExitCode.INTERRUPTED: "killed",  # a test could not even be imported
+    _TOO_SLOW: "slow",
+}
+"""Whatever ends otherwise says nothing of the mutant."""
 
 
 class Mutant(Struct, frozen=True):
@@ -59,7 +69,7 @@ class Verdict(Struct, frozen=True):
     """What became of a mutant; a test that takes too long has noticed it too."""
 
     mutant: Mutant
-    ended: Literal["killed", "slow", "survived", "not run"]
+    ended: Ending | Literal["not run"]
 
 
 def mutants(core: Core) -> list[Mutant]:
@@ -72,7 +82,7 @@ def mutants(core: Core) -> list[Mutant]:
 
 
 def judge(core: Core, chosen: Sequence[Mutant], measured: Measured, folder: Path) -> Iterator[Verdict]:
-    """Yield a verdict for each mutant."""
+    """Yield a verdict for each mutant, between two looks at tests that pass without a fault."""
     if not chosen:
         return
     for name in measured.loaded:
@@ -80,7 +90,8 @@ def judge(core: Core, chosen: Sequence[Mutant], measured: Measured, folder: Path
             import_module(name)
     trial = Trial(core, folder)
     names = list(measured.seconds)[:: len(measured.seconds) // _SOME + 1]
-    trial.set_pace(chosen[0].module, {name: measured.seconds[name] for name in names})
+    some = {name: measured.seconds[name] for name in names}
+    trial.set_pace(chosen[0].module, some)
     for mutant in chosen:
         if f"{mutant.module}:{mutant.line}" in measured.missing:
             yield Verdict(mutant, "not run")
@@ -88,6 +99,7 @@ def judge(core: Core, chosen: Sequence[Mutant], measured: Measured, folder: Path
         own = measured.runs[mutant.module].get(mutant.line)
         tests = measured.seconds if own is None else {name: measured.seconds[name] for name in own}
         yield Verdict(mutant, trial.ended(mutant, tests))
+    trial.see_sound(chosen[0].module, some)
 
 
 class Trial:
@@ -101,12 +113,16 @@ class Trial:
     def set_pace(self, module: str, tests: dict[str, float]) -> None:
         """See that tests pass without a fault here too, and how long this machine takes for them today."""
         began = time.monotonic()
-        if self.ended(Mutant(module, SOUND, 0, ""), tests) != "survived":
-            raise RuntimeError("The tests fail without any fault, so that they would notice none.")
+        self.see_sound(module, tests)
         took = time.monotonic() - began
         self._patience = _NOBODY_WAITS * max(1.0, took / (sum(tests.values()) + 1))
 
-    def ended(self, mutant: Mutant, tests: dict[str, float]) -> Literal["killed", "slow", "survived"]:
+    def see_sound(self, module: str, tests: dict[str, float]) -> None:
+        """See that tests pass without a fault."""
+        if self.ended(Mutant(module, SOUND, 0, ""), tests) != "survived":
+            raise RuntimeError("The tests fail without any fault, so that they would notice none.")
+
+    def ended(self, mutant: Mutant, tests: dict[str, float]) -> Ending:
         """Run these tests over a mutant, each with the seconds that it took before."""
         seconds = _SLOWEST * (sum(tests.values()) + 2)
         child = os.fork()
@@ -114,11 +130,9 @@ class Trial:
             self._run(mutant, tests, int(seconds))
         code = _waited(child, time.monotonic() + self._patience * seconds)
         shutil.rmtree(self._folder, ignore_errors=True)
-        if code in _OUR_FAULT:
+        if code not in _ENDINGS:
             raise RuntimeError(f"The tests could not be run: {code}, {mutant}")
-        if code in (-signal.SIGXCPU, -signal.SIGKILL):
-            return "slow"
-        return "survived" if code == 0 else "killed"
+        return _ENDINGS[code]
 
     def _run(self, mutant: Mutant, tests: dict[str, float], seconds: int) -> None:
         """End this process as the tests end; it is a child, and has no way back."""
@@ -131,20 +145,25 @@ class Trial:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             files = sorted({str(TESTS.parent / name.partition("::")[0]) for name in tests})
-            plugins = (Quiet(), _Chosen(tests), _Mutated(mutant))
-            code = run_tests(self._core, self._folder, *plugins, files=files)
+            only = _Chosen(tests)
+            code = run_tests(self._core, self._folder, Quiet(), only, _Mutated(mutant), files=files)
+            if code == pytest.ExitCode.USAGE_ERROR and not only.have_begun:
+                code = pytest.ExitCode.TESTS_FAILED  # a conftest, which is imported before, noticed it
         finally:
             os._exit(code)
 
 
 def _waited(child: int, until: float) -> int:
-    """Return how a child ended; one that does not is ended, with all that it began."""
+    """Return how a child ended; one that does not is ended, with all that it began: a kill of others is no such."""
+    is_ours = False
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return os.waitstatus_to_exitcode(status)
+            code = os.waitstatus_to_exitcode(status)
+            return _TOO_SLOW if is_ours and code == -signal.SIGKILL else code
         if time.monotonic() > until:
             os.killpg(child, signal.SIGKILL)
+            is_ours = True
         time.sleep(0.01)
 
 
@@ -153,6 +172,10 @@ class _Chosen:
 
     def __init__(self, tests: dict[str, float]) -> None:
         self._tests = tests
+        self.have_begun = False
+
+    def pytest_sessionstart(self) -> None:
+        self.have_begun = True
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         found = [item for item in items if item.nodeid in self._tests]

@@ -4,6 +4,7 @@ No code of Carrel looks at the outcome: files are read, the database by SQLite i
 """
 
 import json
+import re
 import sqlite3
 import zipfile
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from carrel.app import Workspace
 
 TOKEN = "torture-token-4711"
 _SESSIONS = "sessions"
+_DERIVED = re.compile(r"/\.carrel/cache(/|$)|/sessions/(sessions\.json|\w+\.jsonl)$")
 _STORY = "The harbour is calm and the boats are many. " * 120
 Look = Callable[[Desk], bool]
 
@@ -105,6 +107,11 @@ def gone(before: Desk, desk: Desk, takes: tuple[str, ...] | None) -> Iterator[st
     rows = _rows(before) - _rows(desk)
     if rows:
         yield f"{len(rows)} records are gone: {sorted(rows)[:3]}"
+
+
+def is_derived(path: str) -> bool:
+    """Tell whether this is made anew from the truth where it is gone: a cache, and what a log of a session shows."""
+    return _DERIVED.search(path) is not None
 
 
 def _files(folder: Path) -> Iterator[Path]:

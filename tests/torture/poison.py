@@ -17,7 +17,7 @@ _ENEMIES = ("mallory", "mordred", "malvina", "melchor", "myrddin", "morgana", "m
 
 def obey_everything(meter: Meter) -> None:
     """Attack one workspace after another, each order on a way of its own, and let its owner speak after that."""
-    chance, rounds, said = random.Random(meter.seed), 0, 0
+    chance, rounds, said, compacted = random.Random(meter.seed), 0, 0, 0
     while meter.goes_on:
         folder = meter.folder / str(rounds)
         folder.mkdir()
@@ -30,13 +30,14 @@ def obey_everything(meter: Meter) -> None:
             for harm in attack.harm_by(case):
                 meter.check(is_kept=False, told=f"{case.name} by {name}: {harm}")
             meter.tried()
-        for harm in (*attack.bytes_changed(), *attack.came_back(), *attack.promoted()):
+        for harm in (*attack.idle(), *attack.bytes_changed(), *attack.came_back(), *attack.promoted()):
             meter.check(is_kept=False, told=harm)
         for words in left_out(kept(desk, how), how):
             meter.check(is_kept=False, told=f"the owner said it ({how}), and it is not remembered: {words}")
-        rounds, said = rounds + 1, said + len(SAYINGS)
+        rounds, said, compacted = rounds + 1, said + len(SAYINGS), compacted + attack.compacted
     meter.figures["ways in"] = f"{len(SOURCES)}"
     meter.figures["lines of the owner"] = f"{said:,}"
+    meter.figures["conversations compacted"] = f"{compacted:,}"
 
 
 POISON = Row(
@@ -65,6 +66,18 @@ POISON = Row(
             '    return bool(signs - _OWNERS_RIGHT if trust == "owner" else signs)',
             "    return bool(signs)",
             "what an owner wants done is suspected like anybody's orders",
+        ),
+        Defect(
+            "runtime/consolidation.py",
+            "if model.name == OFFLINE:",
+            "if model.name:",
+            "a consolidation asks no model, and so none that obeys",
+        ),
+        Defect(
+            "conversing/__init__.py",
+            '        self._callbacks.on("before_compaction", self.learning.flush(), priority=PRIORITY)\n',
+            "",
+            "a conversation is compacted, and nothing of it is saved before",
         ),
     ),
 )

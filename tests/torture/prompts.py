@@ -18,6 +18,9 @@ _USUAL_MEMORY = 2_000
 _SLACK = 40
 """Characters; with more room than that beside its marker, something of any text fits."""
 
+_FLUSH, _COMPACT = 70, 85
+"""Of a window in a hundred, what is to be taken when history is saved, and when it is compacted."""
+
 _HITS = r'<recall>(\n<hit path="[^"\n]*" line="\d+"( date="[\d-]+")?>[^\n]*</hit>)+\n</recall>'
 _SESSION = r"<session>\ndate: 2026-04-24 \(Friday\)\ntime zone: UTC(\nsession: \w+)?\n</session>"
 
@@ -41,7 +44,8 @@ class Asked(NamedTuple):
     budget: dict[str, int]
     query: str
     session: str
-    said: Sequence[str]
+    said: Sequence[tuple[str, str]]
+    """Roles and texts, as far as whoever listens may hear them."""
     is_counted: bool
 
     @property
@@ -61,6 +65,10 @@ class Asked(NamedTuple):
         if self.layout.unit == "tokens":
             return tokens(text) if self.is_counted else claimed
         return len(text) if self.layout.unit == "characters" else len(text) // 4
+
+    def has_room(self, piece: Piece, limit: float) -> bool:
+        """Tell whether something of any text fits beside its marker; no token is less than a character."""
+        return limit > len(self.layout.marker) + len(piece.name) + _SLACK
 
 
 class Wrong(Exception):
@@ -84,6 +92,9 @@ def faults(asked: Asked, answer: dict[str, Any]) -> Iterator[str]:
     rows: list[Row] = answer["report"]["sections"]
     wanted = pieces(asked.desk, is_shared=asked.scope == "shared", session=asked.session)
     yield from _of_report(answer["report"], rows)
+    yield from _of_question(asked, answer["report"])
+    yield from _of_window(asked, answer["report"])
+    yield from _of_forecast(asked, answer["report"])
     yield from _unsaid(wanted, rows)
     yield from _told(asked, answer)
     texts = [text for role, text in answer["messages"]]
@@ -101,7 +112,7 @@ def faults(asked: Asked, answer: dict[str, Any]) -> Iterator[str]:
         yield from _of_piece(asked, each)
     yield from _of_limits(asked, wanted, rows, found)
     yield from _of_headings(asked, answer["report"]["warnings"], found)
-    yield from _of_talk(asked, texts[shown:])
+    yield from _of_talk(asked, [(role, text) for role, text in answer["messages"][shown:]])
 
 
 def _of_report(report: dict[str, Any], rows: Sequence[Row]) -> Iterator[str]:
@@ -114,6 +125,47 @@ def _of_report(report: dict[str, Any], rows: Sequence[Row]) -> Iterator[str]:
         yield "the digest of the prefix is another one"
     if any(each["code"] == "untrusted_setting" for each in report["warnings"]):
         yield "it is not trusted"
+
+
+def _of_question(asked: Asked, report: dict[str, Any]) -> Iterator[str]:
+    """Yield where a report is of another question: whose, of what, and what was said before."""
+    desk = asked.desk
+    own = {"layout": desk.layout, "agent": "kate", "session": asked.session or None, "scope": asked.scope}
+    own |= {"model": desk.model.name or None, "unit": asked.layout.unit}
+    if (told := {name: report[name] for name in own}) != own:
+        yield f"the report is of {told}, not of {own}"
+    rows = [row for row in report["sections"] if row["kind"] in ("history", "query")]
+    texts = [text for _, text in asked.said] + ([asked.query] if asked.query else [])
+    if [row["sha256"] for row in rows] != [sha256(text.encode()).hexdigest() for text in texts]:
+        yield f"{[row['name'] for row in rows]} are not the {len(texts)} that were said and asked"
+    elif asked.is_counted and [row["tokens"] for row in rows] != list(map(tokens, texts)):
+        yield f"{[row['name'] for row in rows]} cost {list(map(tokens, texts))} tokens"
+
+
+def _of_window(asked: Asked, report: dict[str, Any]) -> Iterator[str]:
+    """Yield where the room is another than what is known of the model, or what the settings say."""
+    told, model = report["tokens"], asked.desk.model
+    own = {"window": model.window, "free": max(0, model.window - told["used"]), "method": model.method}
+    if {name: told[name] for name in own} != own:
+        yield f"the window is told to be {told}, not {own}"
+    codes = {each["code"] for each in report["warnings"]}
+    if ("unknown_model" in codes) == model.is_known:
+        yield f"the window of {model.name!r} is {'not ' * model.is_known}known, they say"
+    if ("over_window" in codes) != (told["used"] > model.window):
+        yield f"{told['used']} of {model.window} are taken, and they say {sorted(codes)}"
+
+
+def _of_forecast(asked: Asked, report: dict[str, Any]) -> Iterator[str]:
+    """Yield where there are other turns left than as many as those that were, or any before the first."""
+    history = [row["tokens"] for row in report["sections"] if row["kind"] == "history"]
+    turns = [sum(two) for two in zip(history[::2], history[1::2], strict=False)]
+    for name, percent in (("turns_to_flush", _FLUSH), ("turns_to_compact", _COMPACT)):
+        told = report["forecast"][name]
+        left = max(0, asked.desk.model.window * percent - report["tokens"]["used"] * 100)
+        if not turns:
+            yield from () if told is None else (f"{name} is {told}, and nothing was said",)
+        elif told is None or not -(-left // (max(turns) * 100)) <= told <= -(-left // (min(turns) * 100)):
+            yield f"{name} is {told}, with turns of {turns} tokens and room for {left // 100}"
 
 
 def _unsaid(wanted: Messages, rows: Iterable[Row]) -> Iterator[str]:
@@ -129,6 +181,8 @@ def _unsaid(wanted: Messages, rows: Iterable[Row]) -> Iterator[str]:
             "limit",
         ):
             yield f"{piece.name} is {row['state']}, {row['reason']}, and has {len(piece.text)} characters"
+        elif row["state"] not in KEPT and piece.otherwise is not None and piece.otherwise.name not in told:
+            yield f"{piece.otherwise.name} is not there, where {piece.name} is not"
 
 
 def _told(asked: Asked, answer: dict[str, Any]) -> Iterator[str]:
@@ -230,6 +284,8 @@ def _of_piece(asked: Asked, found: Found) -> Iterator[str]:
         yield f"{piece.name} costs {tokens(found.rendered)} tokens, not {row['tokens']}"
     if piece.text and (size := asked.size(found.text, row["size"])) != row["size"]:
         yield f"{piece.name} has the size {size}, not {row['size']}"
+    if asked.is_counted and piece.text and row["raw_tokens"] != tokens(piece.text):
+        yield f"{piece.name} has {tokens(piece.text)} tokens when it is whole, not {row['raw_tokens']}"
     if piece.limited == "file" and asked.size(found.text, row["size"]) > asked.file:
         yield f"{piece.name} is larger than {asked.file}"
     if row["state"] == "truncated":
@@ -254,10 +310,13 @@ def _of_marker(asked: Asked, found: Found) -> Iterator[str]:
 def _of_limits(asked: Asked, wanted: Messages, rows: Iterable[Row], found: Iterable[Found]) -> Iterator[str]:
     """Yield where limits are not kept to, or something stays away for which there is room."""
     told, seen = {row["name"]: row for row in rows}, {each.piece.name: each for each in found}
-    standing = (each if each.text else each.otherwise or each for message in wanted for each in message)
-    running = [each for each in standing if each.text and each.counted]
-    if any(each.name not in told for each in running):
+    standing = [each if each.text else each.otherwise or each for message in wanted for each in message]
+    if any(each.name not in told for each in standing):
         return  # which was told of before
+    running = [each for each in standing if each.text and each.counted]
+    for each in standing:
+        if each.text and not each.counted:
+            yield from _of_one(asked, each, told[each.name])
     if asked.desk.layout == "squad":
         yield from _of_shares(asked, [each for each in running if "share" in each.limited], told, seen)
         left = asked.budget.get("memory", _USUAL_MEMORY)
@@ -271,6 +330,30 @@ def _of_limits(asked: Asked, wanted: Messages, rows: Iterable[Row], found: Itera
         yield from _of_rest(asked, running, told, seen)
 
 
+def _of_one(asked: Asked, piece: Piece, row: Row) -> Iterator[str]:
+    """Yield where a piece that takes part in no total is left out, or cut for anything but its own limit."""
+    if row["state"] not in KEPT and (row["reason"] != "no_room" or not piece.limited):
+        yield f"{piece.name} is {row['state']}, {row['reason']}, and takes no room from others"
+    yield from _of_file(asked, piece, row)
+
+
+def _of_file(asked: Asked, piece: Piece, row: Row) -> Iterator[str]:
+    """Yield where a piece is not as its own limit makes it."""
+    limit = asked.file if piece.limited else float("inf")
+    whole = asked.size(piece.text, row["raw_tokens"])
+    if row["state"] in KEPT and (row["state"] == "included") != (whole <= limit):
+        yield f"{piece.name} is {row['state']} with {whole} of {limit}"
+    if row["reason"] == "no_room" and (whole <= limit or asked.has_room(piece, limit)):
+        yield f"{piece.name} has no room, and its size is {whole} of {limit}"
+    yield from _of_limit(piece, row, limit)
+
+
+def _of_limit(piece: Piece, row: Row, limit: float) -> Iterator[str]:
+    """Yield where the report tells another limit than the one in force, of what is in the prompt."""
+    if row["state"] in KEPT and row["limit"] != (None if limit == float("inf") else limit):
+        yield f"{piece.name} has the limit {limit}, not {row['limit']}"
+
+
 def _of_excluding(asked: Asked, running: Iterable[Piece], told: dict[str, Row]) -> Iterator[str]:
     """Pinned ones first, then the others in order until one does not fit."""
     taken = sum(told[each.name]["size"] for each in running if each.pinned)
@@ -278,10 +361,7 @@ def _of_excluding(asked: Asked, running: Iterable[Piece], told: dict[str, Row]) 
     for piece in running:
         row = told[piece.name]
         whole = asked.size(piece.text, row["raw_tokens"])
-        if row["state"] in KEPT and (row["state"] == "included") != (whole <= asked.file):
-            yield f"{piece.name} is {row['state']} with {whole} of {asked.file}"
-        if row["reason"] == "no_room" and whole <= asked.file:
-            yield f"{piece.name} has no room, and its size is {whole} of {asked.file}"
+        yield from _of_file(asked, piece, row)
         if piece.pinned and row["reason"] == "total":
             yield f"{piece.name} is never left out for others"
         if piece.pinned or row["reason"] == "no_room":
@@ -311,9 +391,11 @@ def _of_truncating(
             yield f"{piece.name} takes {size} where {limit} are left"
         if row["state"] == "truncated" and asked.layout.unit == "characters":
             yield from _of_room(asked, seen[piece.name], limit)
-        if not is_closed and row["reason"] == "no_room" and limit > len(asked.layout.marker) + _SLACK:
+        if not is_closed and row["reason"] == "no_room" and asked.has_room(piece, limit):
             yield f"{piece.name} has no room where {limit} characters are left"
-        is_closed = is_closed or (whole > left and left < asked.file)
+        binds = whole > left and left < asked.file
+        yield from _of_limit(piece, row, left if binds else asked.file)
+        is_closed = is_closed or binds
         left -= row["size"]
 
 
@@ -333,6 +415,7 @@ def _of_rest(
     for piece in running:
         room = (asked.total - taken) * 4
         has_room = piece.limited != "rest" or len(piece.text) // 4 <= room // 4
+        yield from _of_limit(piece, told[piece.name], room // 4 if piece.limited else float("inf"))
         if (told[piece.name]["state"] == "included") != has_room:
             yield f"{piece.name} is {told[piece.name]['state']}, and {room} characters are left for it"
         elif not has_room:
@@ -352,6 +435,8 @@ def _of_shares(
         own = [each for each in running if each.limited == share]
         texts = [seen[each.name].text for each in own if each.name in seen]
         is_cut = any(told[each.name]["state"] != "included" for each in own)
+        for each in own:
+            yield from _of_limit(each, told[each.name], room)
         if asked.is_counted and tokens("\n\n".join(texts)) > room:
             yield f"{tokens(chr(10).join(texts))} tokens in a share of {room}"
         if asked.is_counted and is_cut == (tokens("\n\n".join(each.text for each in own)) <= room):
@@ -381,20 +466,21 @@ def hidden(asked: Asked, answer: dict[str, Any]) -> int:
     return len(alone) + sum(is_hidden(desk, name) for name in listed)
 
 
-def _of_talk(asked: Asked, texts: Sequence[str]) -> Iterator[str]:
+def _of_talk(asked: Asked, messages: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield what is wrong with what follows the system's messages: what was recalled and said, and the question."""
-    rest = list(texts)
-    if rest and rest[0].startswith("Context from memory:"):
-        lines = rest.pop(0).split("\n")[1:]
+    rest = list(messages)
+    if rest and rest[0][1].startswith("Context from memory:"):
+        lines = rest.pop(0)[1].split("\n")[1:]
         yield from (f"no hit: {line!r}" for line in lines if not re.fullmatch(r"- .* \([^()]*:\d+\)", line))
-    asks = rest.pop() if asked.query and rest else ""
+    role, asks = rest.pop() if asked.query and rest else ("", "")
     if rest != list(asked.said):
-        yield f"said was {[each[:20] for each in asked.said]}, and there is {[each[:20] for each in rest]}"
+        told = [[(role, text[:20]) for role, text in each] for each in (asked.said, rest)]
+        yield f"said was {told[0]}, and there is {told[1]}"
     if not asked.query:
         return
     own, _, parts = asks.partition("\n")
-    if own != asked.query:
-        yield f"the question is {own!r}"
+    if (role, own) != ("user", asked.query):
+        yield f"the question is {own!r}, of {role!r}"
     pattern = rf"({_HITS}\n)?{_SESSION}" if asked.desk.layout == "carrel" else ""
     if not re.fullmatch(pattern, parts):
         yield f"beside the question there is {parts[:200]!r}"

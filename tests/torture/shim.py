@@ -7,6 +7,9 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
+
+from carrel.files.paths import TEMPORARY
 
 KINDS = ("open", "make", "write", "sync", "name", "size", "read", "lock", "close", "look", "list")
 """Of calls: those that change what has which name are of one kind, and so are those that look at files."""
@@ -24,6 +27,16 @@ _BEFALLS = {
 """Which calls each error can come from; none at all is a write that is cut short."""
 
 
+class Struck(NamedTuple):
+    """The call that failed, and where it was a sync that no later one made good: what is not durable, by its name now.
+
+    Of a folder it is what was given or lost a name in it last.
+    """
+
+    call: str
+    unsynced: str = ""
+
+
 def build(folder: Path, name: str = "shim.c") -> Path | None:
     """Return the shim, or another one, ready to be loaded; nothing where there is no compiler."""
     compiler = shutil.which("gcc") or shutil.which("cc")
@@ -35,8 +48,16 @@ def build(folder: Path, name: str = "shim.c") -> Path | None:
     return made if subprocess.run(words, capture_output=True, check=False).returncode == 0 else None
 
 
-def arm(folder: Path, error: int, number: int) -> Callable[[], bool]:
-    """Let the Nth call below a folder fail in this process, and return how to ask whether it came to that."""
+def arm(folder: Path, error: int, number: int) -> Callable[[], Struck | None]:
+    """Let the Nth call below a folder fail in this process, and return how to ask which that was, if it came to it."""
     loaded = ctypes.CDLL(os.environ["LD_PRELOAD"])
-    loaded.arm(os.fsencode(folder), error, _BEFALLS[error], number)
-    return lambda: loaded.seen() >= number
+    loaded.about.restype = loaded.unsynced.restype = ctypes.c_char_p
+    loaded.arm(os.fsencode(folder), TEMPORARY.encode(), error, _BEFALLS[error], number)
+
+    def struck() -> Struck | None:
+        if loaded.seen() < number:
+            return None
+        kind = KINDS[loaded.struck().bit_length() - 1]
+        return Struck(f"{kind} {os.fsdecode(loaded.about())}", os.fsdecode(loaded.unsynced()))
+
+    return struck

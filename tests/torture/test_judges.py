@@ -91,6 +91,42 @@ def test_a_file_that_others_write_between_two_reads_is_whole(name: str, data: by
     assert writers.is_whole(name, data, last)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["MEMORY.md", "agents/kate/sessions/s1.log.jsonl", "agents/kate/sessions"],
+)
+def test_what_is_not_durable_is_missed(desk: Desk, name: str) -> None:
+    assert calls.is_lost(str(desk.root / name))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MEMORY.md (deleted)",
+        ".carrel/cache/index.db",
+        "agents/kate/sessions/s1.jsonl",
+        "agents/kate/sessions/sessions.json",
+        "empty",
+    ],
+)
+def test_what_is_gone_derived_or_empty_need_not_be_durable(desk: Desk, name: str) -> None:
+    (desk.root / "empty").mkdir()
+    assert not calls.is_lost(str(desk.root / name))
+
+
+def test_a_database_is_missed_where_its_log_is_gone_and_the_name_of_the_log_where_it_is_not(
+    desk: Desk,
+) -> None:
+    database = desk.root / ".carrel/state/records.db"
+    log = database.with_name("records.db-wal")
+    log.touch()
+    assert not calls.is_lost(str(database))
+    assert calls.is_lost(str(database.parent))
+    log.unlink()
+    assert calls.is_lost(str(database))
+    assert not calls.is_lost(str(database.parent))
+
+
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_the_long_tier_begins_with_any_pair_and_tries_all(seed: int, tmp_path: Path) -> None:
     meter = Meter(calls.CALLS.long, 1, tmp_path, seed)

@@ -28,6 +28,26 @@ _LENGTHS = (*(0, 3, 40, 800) * 10, 2_500)
 _FRONTS = ("", "", "", "<!-- priority: 7 -->\n", "---\nscope: private\n---\n", "<!-- tags: a -->\n")
 
 
+class Model(NamedTuple):
+    """What the settings say of a model, and what follows from that: its window, and how well tokens are counted."""
+
+    settings: str
+    name: str
+    window: int
+    method: str
+    is_known: bool = True
+
+
+MODELS = (
+    Model("", "", 128_000, "exact"),
+    Model("{name: gpt-4.1-mini}", "gpt-4.1-mini", 1_047_576, "exact"),
+    Model("{name: anthropic/claude-sonnet-4}", "anthropic/claude-sonnet-4", 200_000, "estimate"),
+    Model("{name: nobody-1}", "nobody-1", 128_000, "estimate", is_known=False),
+    Model("{name: nobody-1, context_window: 300000}", "nobody-1", 300_000, "estimate"),
+)
+"""All of them are counted with one vocabulary: their own, or where there is none to be had, that one."""
+
+
 class Written(NamedTuple):
     """A file: its front matter, what stands behind it, and what it is as the line of an identity."""
 
@@ -61,6 +81,7 @@ class Desk(NamedTuple):
     layout: str
     files: dict[str, Written]
     namespaces: dict[str, Written]
+    model: Model
 
     @property
     def home(self) -> str:
@@ -70,14 +91,14 @@ class Desk(NamedTuple):
 def write_workspace(folder: Path, chance: random.Random, homes: Iterator[str]) -> Desk:
     """Make a workspace, and in each home what agents learnt elsewhere."""
     numbers, layout = count(), chance.choice(LAYOUTS)
-    desk = Desk(folder / "desk", layout, dict(_files(layout, chance, numbers)), {})
+    desk = Desk(folder / "desk", layout, dict(_files(layout, chance, numbers)), {}, chance.choice(MODELS))
     for title in ("Agent Experience: Kate", "Beta", "Alpha")[: chance.randint(0, 3)]:
         is_own = title.endswith("Kate")
         front = f'---\ntitle: "{title}"\nenabled: {str(not is_own).lower()}\n---\n'
         desk.namespaces[title] = Written(front, text(chance, numbers, is_plain=True).body)
     for name, file in desk.files.items():
         _put(desk.root / name, file.whole)
-    _put(desk.root / "carrel.yaml", _settings(layout))
+    _put(desk.root / "carrel.yaml", _settings(layout, desk.model))
     for home in homes:
         for title, file in desk.namespaces.items():
             name = "profile.kate.md" if title.endswith("Kate") else f"{title.lower()}.md"
@@ -118,8 +139,10 @@ def _files(layout: str, chance: random.Random, numbers: Iterator[int]) -> Iterat
         yield name, text(chance, numbers)
 
 
-def _settings(layout: str) -> str:
-    lines = [f"layout: {layout}", "search: {embedder: none}", "agents:"]
+def _settings(layout: str, model: Model) -> str:
+    lines = [f"layout: {layout}", "search: {embedder: none}"]
+    lines += [f"model: {model.settings}"] if model.settings else []
+    lines += ["agents:"]
     lines += ["  - id: kate", "    display_name: Kate", "    profile: kate"]
     lines += ['    system_prompt_template: "You are {{agent.displayName}}."']
     if layout == "agentscope":

@@ -126,7 +126,7 @@ def build(
         everything = _fit(ground, spec, sections, budget, tags)
         hidden = selection.withheld + sum(section.private and section.kept for section in everything)
         sections = [section for section in sections if not section.private]
-    fitted = _framed(spec, _fit(ground, spec, sections, budget, tags))
+    fitted = _framed(ground, spec, _fit(ground, spec, sections, budget, tags))
     texts, rows = _render(ground, spec, fitted)
     for_owner = () if inputs.scope is Scope.SHARED else selection.private_warnings
     built = Built(
@@ -261,13 +261,14 @@ def _members(ground: Ground, section: Section) -> Sequence[Section]:
     return parted
 
 
-def _framed(spec: MessageSpec, sections: Sequence[Section]) -> list[Section]:
+def _framed(ground: Ground, spec: MessageSpec, sections: Sequence[Section]) -> list[Section]:
     """Add the tags that are always there to where nothing stands between them."""
     framed: list[Section] = []
     for number, part in enumerate(spec.parts):
         own = [section for section in sections if section.part == number]
         framed.extend(own)
-        framed.extend(_listing_alone(section) for section in own if section.after and not section.kept)
+        alone = (_listing_alone(section) for section in own if section.after and not section.kept)
+        framed.extend(_measured(ground, section) for section in alone)
         if part.always and not any(section.kept for section in own):
             name = part.open.strip("<>")
             framed.append(Section(name=name, kind="frame", part=number, open=part.open + part.close))

@@ -14,17 +14,28 @@ from carrel.files.disk import Disk
 def make_folders(folder: Path, *, mode: int = 0o777) -> None:
     """Make a folder where it is missing, and those above it; a power cut takes none of them away again.
 
-    The mode is that of the last; an OSError is the caller's to type, who knows what it was for.
+    Where that cannot be said they are removed, and the next call tries again. The mode is of the last; an
+    OSError is the caller's to type, who knows what it was for.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     for path in reversed(missing or [folder]):
         path.mkdir(mode=mode if path == folder else 0o777, exist_ok=True)
-    for path in missing:
-        fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            Disk().fsync(fd)
-        finally:
-            os.close(fd)
+    try:
+        for path in missing:
+            _sync(path.parent)
+    except OSError:
+        for path in missing:
+            with suppress(OSError):
+                path.rmdir()
+        raise
+
+
+def _sync(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        Disk().fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def folders_below(top: Path) -> Iterator[Path]:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from carrel.index.analysis import PLAIN, fold, grams, part_scripts, words
 from carrel.index.analysis.languages import ENGLISH, STOP_WORDS
+from carrel.screen.secrets import find
 
 LONGEST_QUERY = 20_000
 """Characters that are looked at: a question is not a book."""
@@ -60,7 +61,10 @@ def plan(text: str, *, languages: Sequence[str] = (ENGLISH,), speakers: Iterable
     """Return what is looked up for a question, given the languages that occur and all who ever spoke."""
     asked = _asked(text[:LONGEST_QUERY], tuple(languages))
     named = tuple(each for each in speakers if _is_named(each, asked.typed))
-    return replace(asked.plan, speakers=named, meaning=_without(asked.plan.meaning, named))
+    meaning = asked.plan.meaning
+    if named and not find(meaning):  # whoever screens this later knows a secret by what stands around it
+        meaning = _without(meaning, named)
+    return replace(asked.plan, speakers=named, meaning=meaning)
 
 
 class _Asked(Struct, frozen=True):

@@ -90,6 +90,11 @@ def pack(payload: Payload | Sequence[str], *, limit: int | None = PAYLOAD_CHARAC
 @as_written("A payload")
 def unpack(text: str) -> Payload:
     """Return the payload of a JSON."""
+    return to_payload(text)
+
+
+def to_payload(text: str | bytes) -> Payload:
+    """Return the payload of a JSON, for who says itself what is damaged where it is none."""
     return convert(plainjson.loads(text), dict[str, Any])
 
 

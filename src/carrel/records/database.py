@@ -23,7 +23,9 @@ _PAGES_KIB = 512
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)
 """What SQLite finds to be wrong, and a text that is none."""
 
+_CHECK = "PRAGMA integrity_check(1)"
 _BESIDE = ("-journal", "-wal", "-shm")
+_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 _WHOLE = ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
 _PART = ("SAVEPOINT part", "RELEASE part", "ROLLBACK TO part; RELEASE part")
 
@@ -75,6 +77,7 @@ class Database:
         self._lock = RLock()
         self._depth = 0
         self._process = os.getpid()
+        self._has_log = False  # in memory, and on some networks: there, who reads keeps others waiting
         try:
             self._connection = self._opened()
         except (apsw.Error, OSError, UnicodeDecodeError) as error:
@@ -141,10 +144,32 @@ class Database:
                 self._depth -= 1
 
     def check(self) -> None:
-        """Look at all of it; what is wrong where nobody happened to read is an error here, too."""
-        told = self.rows("PRAGMA integrity_check(1)")[0][0]
-        if told != "ok":
-            raise self._mishap(apsw.CorruptError(str(told)))
+        """Look at all of it; what is wrong where nobody happened to read is an error here, too.
+
+        Nobody waits for it who reads or writes meanwhile.
+        """
+        if self._process != os.getpid():
+            self._refuse_fork()
+        try:
+            told = self._check_beside() if self._has_log else self.rows(_CHECK)[0][0]
+            if told != "ok":
+                raise apsw.CorruptError(str(told))
+        except (apsw.Error, OSError, UnicodeDecodeError) as error:
+            with self._lock:
+                raise self._mishap(error) from error
+
+    def _check_beside(self) -> object:
+        """Let a connection of its own look, which changes nothing: it plays no journal and moves no log."""
+        self._refuse_odd()
+        connection = cast("_Connection", apsw.Connection(*_name(self.path, apsw.SQLITE_OPEN_READONLY)))
+        try:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            connection.set_busy_timeout(BUSY_MILLISECONDS)
+            return next(iter(connection.execute(_CHECK)))[0]
+        except apsw.ReadOnlyError:  # a journal has appeared since; whoever has the file open ignores it
+            return self.rows(_CHECK)[0][0]
+        finally:
+            connection.close()
 
     def scrub(self) -> bool:
         """Write the file anew, so that no byte of what was removed is left; tell whether all of it was done.
@@ -194,11 +219,10 @@ class Database:
             time.sleep(_PAUSE_SECONDS)
 
     def _open(self) -> _Connection:
+        self._refuse_odd()
         if self.path is not None:
-            if self._inside is not None and (odd := _find_odd(self._inside, self.path)):
-                raise OSError(errno.ELOOP, f"{odd} is a link, or no regular file")
             make_folders(self.path.parent, mode=0o700)
-        connection = cast("_Connection", apsw.Connection(*_name(self.path)))
+        connection = cast("_Connection", apsw.Connection(*_name(self.path, _WRITE)))
         try:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
             self._prepare(connection)
@@ -207,13 +231,19 @@ class Database:
             raise
         return connection
 
+    def _refuse_odd(self) -> None:
+        if self.path is None or self._inside is None:
+            return
+        if odd := _find_odd(self._inside, self.path):
+            raise OSError(errno.ELOOP, f"{odd} is a link, or no regular file")
+
     def _prepare(self, connection: _Connection) -> None:
         """Look before anything is written: what a newer Carrel wrote stays as it is, byte by byte."""
         if (version := _version(connection)) > len(self._migrations):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             raise NewerFormat(self.path or Path(":memory:"), version)
         connection.execute(f"PRAGMA cache_size = -{_PAGES_KIB}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        self._has_log = list(connection.execute("PRAGMA journal_mode = WAL")) == [("wal",)]
         connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
         if version < len(self._migrations):
             self._migrate(connection)
@@ -271,9 +301,8 @@ def find_link(inside: Path, path: Path) -> str | None:
     return None
 
 
-def _name(path: Path | None) -> tuple[str, int]:
+def _name(path: Path | None, flags: int) -> tuple[str, int]:
     """Return how SQLite is told of a file; it takes a name that is not Unicode only as a URI."""
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     if path is None:
         return ":memory:", flags
     try:

@@ -46,6 +46,10 @@ class Job(Struct, frozen=True, kw_only=True):
     leased_until: datetime | None
 
 
+class DamagedJob(Job, frozen=True, kw_only=True):
+    """What is left of a job that holds what nobody wrote: its error says so, and it has no payload."""
+
+
 class LeaseLost(Conflict):
     """The job is no longer this worker's; nothing of it was changed."""
 
@@ -69,7 +73,10 @@ class UnknownJob(NotFound):
 
 
 class Queue(Protocol):
-    """Durable jobs; each verb is whole or nothing, and joins the transaction it is called in."""
+    """Durable jobs; each verb is whole or nothing, and joins the transaction it is called in.
+
+    One that cannot be read is a DamagedJob, which keeps nobody from the others.
+    """
 
     def put(self, kind: str, payload: Payload, *, key: str, not_before: datetime | None = None) -> Job:
         """Add a job, or return the one of this kind and key, whatever it was put with.
@@ -82,7 +89,8 @@ class Queue(Protocol):
     def take(self, kinds: Collection[str], *, now: datetime, lease: timedelta, worker: str) -> Job | None:
         """Claim the job that was put first among those due: waiting, or running beyond its lease.
 
-        Whoever takes decides when `attempts` are enough, and then fails it: a job may kill its worker.
+        Whoever takes decides when `attempts` are enough, and then fails it: a job may kill its worker. One
+        that is damaged is failed here, and the next one taken.
         """
         ...
 
@@ -106,7 +114,10 @@ class Queue(Protocol):
         ...
 
     def again(self, number: int) -> Job:
-        """Put a failed job back, its attempts forgotten; any other is returned as it is."""
+        """Put a failed job back, its attempts forgotten; any other is returned as it is.
+
+        One that is damaged stays, and is RecordDamaged: it would only fail again.
+        """
         ...
 
     def get(self, number: int) -> Job:

@@ -55,10 +55,11 @@ def _word(given: Word, screen: Screen) -> Word:
 def _screened(calls: tuple[ToolCall, ...], screen: Screen) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
     if not calls:
         return calls, ()
-    arguments, redacted = screen([call.arguments for call in calls])
+    said, redacted = screen([[call.name, call.arguments] for call in calls])
     if not redacted:
         return calls, ()
-    return tuple(replace(c, arguments=own) for c, own in zip(calls, arguments, strict=True)), redacted
+    own = zip(calls, said, strict=True)
+    return tuple(replace(call, name=name, arguments=given) for call, (name, given) in own), redacted
 
 
 def _refuse_huge(given: Said) -> None:

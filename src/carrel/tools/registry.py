@@ -13,6 +13,7 @@ from msgspec import DecodeError, Struct, ValidationError, convert, json
 
 from carrel.errors import NotFound, UsageError
 from carrel.files import show
+from carrel.screen.secrets import redact
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every provider takes for the name of a tool."""
@@ -31,7 +32,7 @@ _EXPECTED = {
     "array": "a list",
     "object": "an object",
 }
-_SHOWN = 60
+_SHOWN, _LOOKED_AT = 60, 4_000
 _HUGE_BITS = 64
 
 
@@ -43,7 +44,7 @@ class UnknownTool(NotFound):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         listed = ", ".join(known)
         super().__init__(
-            f"There is no tool '{show(name[:200])}'.",
+            f"There is no tool '{show(redact(name[:200]).text)}'.",
             hint=f"There are: {listed}." if listed else "There are none.",
         )
         self.name = name
@@ -127,7 +128,7 @@ class Tool(Struct, frozen=True, kw_only=True):
         """Say what is wrong with a field, and what it should be."""
         if named := _NAMED.match(error):
             what = "is missing" if named[1].startswith("missing") else "is not an argument of it"
-            return f"`{show(named[2][:_SHOWN])}` {what}"
+            return f"`{_cut(named[2])}` {what}"
         field = _AT.search(error)
         if field is None or field[1] not in given:
             return "the arguments must be one JSON object whose keys are names"
@@ -276,5 +277,10 @@ def _shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > _HUGE_BITS:
         return "a huge number"
     text = value if isinstance(value, str) else str(value)
-    cut = show(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
-    return f"'{cut}'" if isinstance(value, str) else cut
+    return f"'{_cut(text)}'" if isinstance(value, str) else _cut(text)
+
+
+def _cut(text: str) -> str:
+    """Return the beginning of what a model gave, without the secrets in it."""
+    told = redact(text[:_LOOKED_AT]).text
+    return show(told if len(told) <= _SHOWN else f"{told[:_SHOWN]}…")

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from carrel.files import folders
 from carrel.files.folders import folders_below, make_folders, remove_folder
+from carrel.testing.disks import FaultyDisk
 
 DEPTH = 1_500
 """More than Python would call itself."""
@@ -25,6 +27,16 @@ def test_a_file_in_the_place_of_a_folder_is_an_error_and_stays(tmp_path: Path) -
         with pytest.raises(OSError):
             make_folders(tmp_path / path)
     assert (tmp_path / "a").read_text() == "x"
+
+
+def test_folders_that_could_not_be_synced_are_tried_again(tmp_path: Path, monkeypatch) -> None:
+    disk = FaultyDisk(fail_at=2)
+    monkeypatch.setattr(folders, "Disk", lambda: disk)
+    with pytest.raises(OSError):
+        make_folders(tmp_path / "a/b")
+    assert list(tmp_path.iterdir()) == []
+    make_folders(tmp_path / "a/b")
+    assert disk.calls == ["fsync directory"] * 4
 
 
 def test_folders_however_deep_are_made_walked_and_removed(tmp_path: Path) -> None:

@@ -67,6 +67,11 @@ def test_speakers_are_known_by_their_full_or_first_name():
     assert plan("ask Miller", speakers=speakers).speakers == ()
 
 
+def test_a_secret_keeps_the_words_that_it_is_known_by():
+    asked = "mysql -u root --password=07j2LK3mBTzOYBOPW7ze shop"
+    assert plan(asked, speakers=("Root Password",)).meaning == asked
+
+
 def test_the_names_of_speakers_are_no_part_of_the_meaning():
     assert plan("When did Caroline's group meet?", speakers=("Caroline",)).meaning.split() == [
         "When", "did", "group", "meet?",

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Barrier, Event, Thread
 
@@ -319,7 +319,7 @@ held.wait()
 child = os.fork()  # while a thread, which the child will not have, holds the lock
 if not child:
     said = []
-    for use in (lambda: database.rows("SELECT 1"), database.transaction().__enter__):
+    for use in (lambda: database.rows("SELECT 1"), database.transaction().__enter__, database.check):
         try:
             use()
         except Unavailable as error:
@@ -338,7 +338,7 @@ def test_a_forked_process_is_kept_away_and_its_parent_goes_on(tmp_path):
     command = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path / "x.db")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     said, kept = done.stdout.splitlines()
-    assert said == str(["database_unavailable True"] * 2)
+    assert said == str(["database_unavailable True"] * 3)
     assert kept == "[(1,)]"
 
 
@@ -453,4 +453,68 @@ def test_a_check_finds_damage_where_nobody_reads(tmp_path):
     with pytest.raises(DatabaseUnavailable) as failure:
         database.check()
     assert "restore" in failure.value.hint
+    database.close()
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    """Return what all files hold but the one in which readers leave marks while they read."""
+    return {each.name: each.read_bytes() for each in folder.iterdir() if not each.name.endswith("-shm")}
+
+
+@pytest.mark.parametrize("name", ["x.db", os.fsdecode(b"caf\xe9 %41?#.db")])
+def test_a_check_waits_for_no_thread_and_keeps_none_waiting(tmp_path, name):
+    database = Database(tmp_path / name, (FIRST,), durable=True, inside=tmp_path)
+    add(database, *range(10_000))
+    before = content_of(tmp_path)
+    checking = Thread(target=database.check, daemon=True)
+    with database.transaction():
+        checking.start()
+        checking.join(20)
+        assert not checking.is_alive()
+    assert content_of(tmp_path) == before
+    assert len(numbers_in(database)) == 10_000
+    database.close()
+
+
+def hot_journal(folder: Path) -> bytes:
+    """Return what somebody who was killed in the midst of a write to another database left behind."""
+    with closing(apsw.Connection(str(folder / "other.db"))) as other:
+        other.execute("CREATE TABLE one (x); INSERT INTO one VALUES (1); PRAGMA cache_size = 1; BEGIN")
+        for _ in range(300):
+            other.execute("INSERT INTO one VALUES (randomblob(900))")
+        return (folder / "other.db-journal").read_bytes()
+
+
+def test_a_check_plays_no_journal_that_appeared_since(tmp_path):
+    inside = tmp_path / "inside"
+    database = Database(inside / "x.db", (FIRST,), durable=True, inside=inside)
+    add(database, 1)
+    (inside / "x.db-journal").write_bytes(hot_journal(tmp_path))
+    before = content_of(inside)
+    database.check()
+    assert content_of(inside) == before
+    assert numbers_in(database) == [1]
+    database.close()
+
+
+@pytest.mark.parametrize("suffix", ["", "-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("odd", [os.mkfifo, lambda path: path.symlink_to("absent")])
+def test_a_check_opens_nothing_that_has_become_no_file(tmp_path, suffix, odd):
+    database = Database(tmp_path / "x.db", (FIRST,), durable=True, inside=tmp_path)
+    (tmp_path / f"x.db{suffix}").unlink(missing_ok=True)
+    odd(tmp_path / f"x.db{suffix}")
+    signal.alarm(10)
+    with pytest.raises(DatabaseUnavailable, match=f"x.db{suffix} is a link, or no regular file"):
+        database.check()
+    signal.alarm(0)
+    database.close()
+
+
+def test_a_check_leaves_the_log_to_those_who_have_it_open(tmp_path):
+    """Who reads alone and closes last would else move it into a file that it may not write."""
+    database = Database(tmp_path / "x.db", (FIRST,), durable=True)
+    add(database, 1)
+    log = (tmp_path / "x.db-wal").read_bytes()
+    database.check()
+    assert (tmp_path / "x.db-wal").read_bytes() == log != b""
     database.close()

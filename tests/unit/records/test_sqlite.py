@@ -555,8 +555,8 @@ def test_a_file_that_may_not_be_written_is_a_typed_error(path, process, running)
 
 
 DAMAGED = {
-    "job": ("UPDATE jobs SET payload = '{\"ta'", lambda records: records.queue.jobs()),
-    "job that is a list": ("UPDATE jobs SET result = '[1]'", lambda records: records.queue.get(1)),
+    "job": ("UPDATE jobs SET payload = '{\"ta'", lambda records: records.queue.again(1)),
+    "job that is a list": ("UPDATE jobs SET result = '[1]'", lambda records: records.queue.again(1)),
     "event": (
         "INSERT INTO audit (at, actor, action, target, session, detail) VALUES (0, 'a', 'b', '', '', '{')",
         lambda records: records.audit.events(),

@@ -819,13 +819,18 @@ def test_secrets_are_taken_out_before_anything_is_written(files: EphemeralFiles)
         ) if "hunter2" in text else ()
 
     call = {"id": "c", "name": "login", "arguments": {"password": "hunter2"}}
+    odd = {"id": "d", "name": "login-hunter2", "arguments": {}}
     sessions = open_sessions(files, screen=screen)
     recorded = sessions.record(
         "s",
-        [user("it is hunter2"), user("nothing"), {"role": "assistant", "tool_calls": [call]}],
+        [
+            user("it is hunter2"),
+            user("nothing"),
+            *({"role": "assistant", "tool_calls": [each]} for each in (call, odd)),
+        ],
         scope=MAIN,
     )
-    assert [each.redacted for each in recorded] == [("PASSWORD",), (), ("PASSWORD",)]
+    assert [each.redacted for each in recorded] == [("PASSWORD",), (), ("PASSWORD",), ("PASSWORD",)]
     sessions.settle("s")
     for entry in files.list(FOLDER):
         assert b"hunter2" not in data_of(files, entry.path)

@@ -226,6 +226,20 @@ def test_a_wrong_value_is_shown_only_as_far_as_it_helps():
     assert "yyy…'" in message
 
 
+KEY = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+
+
+@pytest.mark.parametrize("arguments", [{"place": "x", "days": KEY}, {"place": "x", KEY: 1}])
+def test_no_secret_is_quoted_in_what_is_wrong(arguments):
+    assert KEY[:20] not in refused(arguments).message
+
+
+def test_the_name_of_no_tool_is_quoted_without_a_secret():
+    with pytest.raises(UnknownTool) as caught:
+        Registry().call(KEY, {})
+    assert KEY[:20] not in caught.value.message
+
+
 @pytest.mark.parametrize(
     "text", ["nonsense", "[]", "1", "null", '{"place": ', "[" * 100_000, '{"a":' * 100_000]
 )

@@ -8,10 +8,19 @@ from typing import Any, get_args
 
 from msgspec.structs import replace
 
-from carrel.records.content import Payload, named, pack, sayings
+from carrel.records.content import Payload, RecordDamaged, named, pack, sayings
 from carrel.records.postgres.columns import OWN, digest, from_text, numbered, where
 from carrel.records.postgres.ledger import Ledger
-from carrel.records.queue import AT_ONCE, ERROR_CHARACTERS, FAR_OFF, Job, LeaseLost, State, UnknownJob
+from carrel.records.queue import (
+    AT_ONCE,
+    ERROR_CHARACTERS,
+    FAR_OFF,
+    DamagedJob,
+    Job,
+    LeaseLost,
+    State,
+    UnknownJob,
+)
 from carrel.records.rows.columns import from_moment, from_whole, to_moment
 from carrel.records.rows.queue import COLUMNS, to_job
 
@@ -105,8 +114,13 @@ class PostgresQueue:
         }
         if not kinds:
             return None
-        rows = self._ledger.rows(_TAKE, kinds=[from_text(kind) for kind in kinds], **claim)
-        return to_job(rows[0]) if rows else None
+        of_these = [from_text(kind) for kind in kinds]
+        while rows := self._ledger.rows(_TAKE, kinds=of_these, **claim):
+            job = to_job(rows[0])
+            if not isinstance(job, DamagedJob):
+                return job
+            self.fail(job, job.error, retry_at=None)
+        return None
 
     def extend(self, job: Job, *, now: datetime, lease: timedelta) -> Job:
         """Hold a taken job for longer."""
@@ -133,6 +147,8 @@ class PostgresQueue:
 
     def again(self, number: int) -> Job:
         """Put a failed job back."""
+        if isinstance(self.get(number), DamagedJob):
+            raise RecordDamaged(f"Job {number}")
         rows = self._ledger.repeatable(_AGAIN, id=from_whole(number))
         return to_job(rows[0]) if rows else self.get(number)
 

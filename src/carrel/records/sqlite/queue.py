@@ -6,14 +6,25 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
-from carrel.records.content import Payload, named, pack, sayings
+from carrel.records.content import Payload, RecordDamaged, named, pack, sayings
 from carrel.records.database import Database
-from carrel.records.queue import AT_ONCE, ERROR_CHARACTERS, FAR_OFF, Job, LeaseLost, State, UnknownJob
+from carrel.records.queue import (
+    AT_ONCE,
+    ERROR_CHARACTERS,
+    FAR_OFF,
+    DamagedJob,
+    Job,
+    LeaseLost,
+    State,
+    UnknownJob,
+)
 from carrel.records.rows.columns import from_moment, from_whole
 from carrel.records.rows.queue import COLUMNS, to_job
 from carrel.records.sqlite.columns import from_text, where
 
-_COLUMNS = ", ".join(COLUMNS)
+# As bytes: of a text that is none there would be no row at all, neither of its job nor of the others.
+_TEXTS = ("kind", "key", "payload", "state", "error", "result", "worker")
+_COLUMNS = ", ".join(f"CAST({name} AS BLOB)" if name in _TEXTS else name for name in COLUMNS)
 _PUT = f"""
     INSERT INTO jobs (kind, key, payload, state, attempts, not_before, error, result, claim, worker, due)
     VALUES (?, ?, ?, 'waiting', 0, ?4, '', '{{}}', 0, '', ?4)
@@ -75,8 +86,12 @@ class SqliteQueue:
         if not kinds or not self._database.rows(due, which):
             return None  # an idle worker asks often, and must not keep others from writing
         values = (from_text(named(worker)), from_moment(now, lease), *which)
-        rows = self._database.rows(_TAKE.format(due, _COLUMNS), values)
-        return to_job(rows[0]) if rows else None
+        while rows := self._database.rows(_TAKE.format(due, _COLUMNS), values):
+            job = to_job(rows[0])
+            if not isinstance(job, DamagedJob):
+                return job
+            self.fail(job, job.error, retry_at=None)
+        return None
 
     def extend(self, job: Job, *, now: datetime, lease: timedelta) -> Job:
         """Hold a taken job for longer."""
@@ -105,7 +120,10 @@ class SqliteQueue:
         """Put a failed job back."""
         with self._database.transaction():
             self._database.rows(_AGAIN, (from_whole(number),))
-            return self.get(number)
+            job = self.get(number)
+            if isinstance(job, DamagedJob):
+                raise RecordDamaged(f"Job {number}")
+        return job
 
     def get(self, number: int) -> Job:
         """Return a job."""

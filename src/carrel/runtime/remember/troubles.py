@@ -50,7 +50,7 @@ def troubles(records: Records, now: datetime) -> Iterator[Finding]:
         )
     for state, then in _UNDONE.items():
         for job in records.queue.jobs(state, kind=KIND, limit=_MOST_JOBS):
-            if job.error and not _was_read(records, shaped(job.payload, Errand)):
+            if job.error and job.payload and not _was_read(records, shaped(job.payload, Errand)):
                 yield Finding(
                     code="extraction_failed",
                     message=f"Taking facts from session {job.payload['session']} {then}: {job.error}",
