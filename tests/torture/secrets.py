@@ -453,7 +453,7 @@ SECRETS = Row(
             "an error quotes the secret that was looked for",
         ),
         Defect(
-            "tools/memory_tool.py",
+            "tools/memory_errors.py",
             'redact(message).text, hint="View the path, correct',
             'message, hint="View the path, correct',
             "the memory tool quotes the secret that it was to replace",

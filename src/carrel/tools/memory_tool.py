@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from carrel.errors import NotFound, Refused, UsageError
 from carrel.files import READ_LIMIT, Content, Entry, Stale, show
 from carrel.files.paths import clean
 from carrel.memory.owned import is_owners
@@ -20,15 +19,14 @@ from carrel.memory.sorting import OWNER
 from carrel.memory.trust import is_suspect
 from carrel.records.proposals import Proposal
 from carrel.screen.policy import BlockedByPrivacy
-from carrel.screen.secrets import redact
 from carrel.tools.access import text_of
+from carrel.tools.memory_errors import ROOT, BadMemoryCall, MemoryKept, NoSuchMemory
 from carrel.tools.memory_write import Writer
 from carrel.tools.proposing import INJECTION, OWNERS, Hold
 from carrel.tools.registry import BadArguments, Tool
 from carrel.workspace.tiers import standing_of
 
 NAME = "memory"
-ROOT = "/memories"
 WAITS = "Nothing was written yet: this change of {} waits for the owner. Go on without it."
 
 _NOTEBOOK = "MEMORY.md"
@@ -58,37 +56,6 @@ class MemoryCommand(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     insert_text: Annotated[str | None, Meta(description="insert: the text to insert.")] = None
     old_path: Annotated[str | None, Meta(description="rename: the path that there is.")] = None
     new_path: Annotated[str | None, Meta(description="rename: the path that there is to be.")] = None
-
-
-class NoSuchMemory(NotFound):
-    """The memory tool was asked for a path that is not there, as far as the agent may know."""
-
-    code = "no_such_memory"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(redact(message).text, hint=f"View {ROOT} to see what there is.")
-
-
-class BadMemoryCall(UsageError):
-    """A command of the memory tool that cannot be carried out as it was given; nothing was written.
-
-    It quotes what was given, without the secrets in it.
-    """
-
-    code = "bad_memory_call"
-
-    def __init__(self, message: str) -> None:
-        super().__init__(redact(message).text, hint="View the path, correct the command and call it again.")
-
-
-class MemoryKept(Refused):
-    """A file of memory is not for the memory tool to change in this way."""
-
-    code = "memory_kept"
-
-    def __init__(self, path: str, why: str) -> None:
-        message = f"{show(path)} stays as it is: {why}."
-        super().__init__(redact(message).text, hint="Ask the owner, or write another file.")
 
 
 class MemoryFolder(Struct, frozen=True, kw_only=True):
