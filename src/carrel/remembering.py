@@ -183,7 +183,7 @@ class Memory:
         if not changeable(path).lower().endswith(MARKDOWN):  # a heading would break settings, or a log
             raise NotMemory(path, hint="A notebook is Markdown, in a file like notes.md.")
         return Notebook(
-            path=changeable(path), pen=self.pen, files=self._shelf.files, keep_mine=self._keep_mine
+            path=changeable(path), pen=lambda: self.pen, files=self._shelf.files, keep_mine=self._keep_mine
         )
 
     def add(

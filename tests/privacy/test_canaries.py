@@ -353,3 +353,17 @@ def test_more_room_in_shared_scope_does_not_tell_how_much_is_hidden(cli, desk):
     without = cli("-C", desk, "--scope", "shared", "context", "show").text
     desk.put({"USER.md": f"{CANARY} " * 30})
     assert cli("-C", desk, "--scope", "shared", "context", "show").text == without
+
+
+@pytest.mark.parametrize("scope", ["main", "shared"])
+def test_a_folder_that_holds_only_what_is_private_is_as_good_as_absent_to_tools_asked_for_it(
+    cli, desk, scope
+):
+    desk.put({"open/a.md": PUBLIC, "pub/q/p.md": f"---\nscope: private\n---\n{CANARY}\n"})
+    (desk / "pub/q/link").symlink_to("../../open")
+    told = [
+        cli("-C", desk, "--scope", scope, "tools", "call", "list_files", "--args", f'{{"under": "{under}"}}')
+        for under in ("pub/q", "pub/none")
+    ]
+    assert (told[0].code == told[1].code) == (scope == "shared")
+    assert (told[0].text.replace("pub/q", "pub/none") == told[1].text) == (scope == "shared")

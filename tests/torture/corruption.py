@@ -81,10 +81,7 @@ _MAY_REFUSE: Mapping[str, tuple[str, ...]] = {
     "prepare": ("s1.log.jsonl", "records"),
     "assemble as it was": ("s0.log.jsonl", "records"),
     "assemble": ("s2.log.jsonl", "records"),
-    "sections": (
-        "MEMORY.md",
-        "records",
-    ),  # who may write in it too looks first what a kill has left half done
+    "sections": ("MEMORY.md",),
     "facts": ("records",),
     "sweep": ("records",),
     **{f"read {session}": (f"{session}.log.jsonl",) for session in _SESSIONS},

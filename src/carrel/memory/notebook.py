@@ -26,7 +26,9 @@ class Notebook(Struct, frozen=True, kw_only=True):
     """One Markdown file by its sections; an edit touches no byte of the others."""
 
     path: str
-    pen: Pen
+    pen: Callable[[], Pen]
+    """For who changes it: whoever reads needs no records."""
+
     files: FileStore
     keep_mine: Callable[[SectionConflict, str], object]
     """Keeps what could not be written since somebody else changed the section."""
@@ -93,7 +95,9 @@ class Notebook(Struct, frozen=True, kw_only=True):
             new = edit(now or "")
             return new if new or now is not None else None  # nothing to write makes no file
 
-        return self.pen.edit("workspace", self.path, of_file, author or Author(actor="owner", action=action))
+        return self.pen().edit(
+            "workspace", self.path, of_file, author or Author(actor="owner", action=action)
+        )
 
 
 def digest_of(text: str | None) -> str:

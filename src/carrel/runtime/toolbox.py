@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from carrel.clock import Clock
 from carrel.context.build import Ground
-from carrel.files import Content, Entry, FileStore, Unreadable
+from carrel.files import Content, Entry, FileStore
 from carrel.memory.keeping import Keeper
 from carrel.memory.trust import owners_of
 from carrel.records import Records
 from carrel.runtime import edit, roster
 from carrel.runtime.library import file_of, learnt_in
-from carrel.runtime.view import NoSuchPath, View, discreet, fetch, is_private, is_unseen
+from carrel.runtime.view import NoSuchPath, View, discreet, fetch, is_hidden, is_unseen
 from carrel.screen.policy import BlockedByPrivacy, Screen
 from carrel.sessions import account
 from carrel.sessions.placed import Placed
@@ -227,12 +227,9 @@ class _Reach(Struct, frozen=True):
         return None if content is None or self._is_kept(content.target) else content
 
     def list(self, under: str) -> Sequence[Entry]:
-        try:
-            return [entry for entry in self.files.list(under) if not self._hides(entry)]
-        except Unreadable:
-            if is_unseen(self.files, under, self.view):
-                return []
-            raise
+        if is_unseen(self.files, under, self.view):
+            return []
+        return [entry for entry in self.files.list(under) if not self._hides(entry)]
 
     def target(self, path: str) -> str:
         return self.files.target(path)
@@ -244,9 +241,8 @@ class _Reach(Struct, frozen=True):
         return done.digest
 
     def _hides(self, entry: Entry) -> bool:
-        if self.view.hides and is_private(self.files, entry, self.view):
-            return True
-        return self._is_kept(entry.path) or self._is_kept(entry.target)
+        is_kept = self._is_kept(entry.path) or self._is_kept(entry.target)
+        return is_kept or is_hidden(self.files, entry, self.view)
 
     def _is_kept(self, path: str) -> bool:
         """Tell whether strangers are not shown a file since it is kept out of the prompt."""

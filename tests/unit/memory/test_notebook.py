@@ -21,7 +21,7 @@ class Room:
         self.desk = Desk(folder / "desk")
         self.kept: list[tuple[str, str, str]] = []
         self.notebook = Notebook(
-            path=PATH, pen=self.desk.pen, files=self.desk.files, keep_mine=self.keep_mine
+            path=PATH, pen=lambda: self.desk.pen, files=self.desk.files, keep_mine=self.keep_mine
         )
 
     def keep_mine(self, conflict: SectionConflict, path: str) -> None:

@@ -104,7 +104,7 @@ def branch(  # noqa: PLR0917 - as above
 ) -> HTMLResponse:
     """Return the names of one folder, to be put into the tree."""
     view = _view(viewer, beside)
-    folder = _open(_named(viewer, path))
+    folder = _open(viewer, _named(viewer, path))
     found = level(viewer.desk.workspace.files, folder, view, start, min(stop, start + PAGE), after)
     return fragment(viewer, "files_branch.html", level=found, **_kept(viewer, beside), path="")
 
@@ -113,7 +113,7 @@ def branch(  # noqa: PLR0917 - as above
 @router.get("/totals/{path:path}")
 def totals(viewer: Looking, path: str = "") -> HTMLResponse:
     """Return the sum of all that is below a folder."""
-    found, is_whole = _total(viewer, _open(_named(viewer, path)))
+    found, is_whole = _total(viewer, _open(viewer, _named(viewer, path)))
     return fragment(viewer, "files_totals.html", totals=found, is_whole=is_whole)
 
 
@@ -125,11 +125,18 @@ def _named(viewer: Viewer, path: str) -> str:
     return spelled(path)
 
 
-def _open(folder: str) -> str:
+def _open(viewer: Viewer, folder: str) -> str:
     """Return a folder that may be looked into."""
-    if folder and is_own(folder):
+    if _is_closed(viewer, folder):
         raise NoSuchPath(folder)
     return folder
+
+
+def _is_closed(viewer: Viewer, path: str) -> bool:
+    """Tell whether a path is in what git or Carrel keeps, or leads there."""
+    with suppress(CarrelError):
+        return bool(path) and (is_own(path) or is_own(viewer.desk.workspace.files.target(path)))
+    return False
 
 
 def _view(viewer: Viewer, beside: str) -> View:
@@ -159,7 +166,7 @@ def _around(  # noqa: PLR0917 - what every such page shows
         "crumbs": crumbs,
         "is_deep": last.start > 0,
         "above": "/".join(names[:-1]),
-        "is_own": bool(path) and is_own(path),
+        "is_own": _is_closed(viewer, path),
         "is_named": path == path.encode("utf-8", "replace").decode(),  # else the API can't be asked for it
         "may_edit": viewer.desk.access.right != "read" and viewer.desk.scope is Scope.MAIN,
         "counted": view.exact,
@@ -169,7 +176,7 @@ def _around(  # noqa: PLR0917 - what every such page shows
 
 def _listing(viewer: Viewer, path: str, view: View, start: int, after: str) -> Level | None:
     """Return the names of a folder; none where this is no folder, or one that is not looked into."""
-    if path and is_own(path):
+    if _is_closed(viewer, path):
         return None
     with suppress(NotFound, HiddenByScope, Unreadable):
         return level(viewer.desk.workspace.files, path, view, start, start + TABLE, after)
@@ -179,7 +186,7 @@ def _listing(viewer: Viewer, path: str, view: View, start: int, after: str) -> L
 def _inside(viewer: Viewer, path: str, tab: str, line: int, *, is_whole: bool) -> Inside | None:
     """Return what is in a file, none where there is none for this listener."""
     workspace, scope = viewer.desk.workspace, viewer.desk.scope
-    if is_own(path):
+    if _is_closed(viewer, path):
         return None  # it is made from the files, or git's
     with suppress(NoSuchPath, HiddenByScope):
         found = look_inside(workspace, path, scope=scope, tab=tab, line=line, is_whole=is_whole)
