@@ -3,16 +3,20 @@
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 
+from carrel.markdown.sections import sections
 from carrel.memory.fact import fact_id, key_of
 from carrel.memory.places import Target
 from carrel.memory.sorting import OWNER_TEXT
 from carrel.memory.support import NARRATING
 from carrel.memory.words import content_stems
-from carrel.memory.written import Bullet, bullets, section_at
+from carrel.memory.written import Bullet, bullets, section_among
 from carrel.records.facts import Fact, Facts
 
 MOST_LINES = 5_000
 """Lines of one file that are looked at, the last ones."""
+
+_LONGEST_LINE = 4_000
+"""Characters; a longer line is no statement, but what a disk or another program left."""
 
 _PAGE = 500
 _MOST_FACTS = 20_000
@@ -42,18 +46,19 @@ def lines_about(
     found = [
         (_shared(bullet.text, about), target, bullet)
         for target, text in texts.items()
-        for bullet in list(bullets(text))[-MOST_LINES:]
+        for bullet in [each for each in bullets(text) if len(each.line) <= _LONGEST_LINE][-MOST_LINES:]
     ]
     found = sorted((each for each in found if each[0]), key=lambda each: -each[0])
+    parts = {target: sections(texts[target]) for target in {target for _, target, _ in found}}
     own = (
-        _as_fact(target, bullet, texts[target], agent, at)
+        _as_fact(target, bullet, section_among(parts[target], bullet.start), agent, at)
         for _, target, bullet in found[: limit * 2]
         if not facts.find(store=target.store, path=target.path, line=bullet.line, limit=1)
     )
     return [fact for fact, _ in zip(own, range(limit), strict=False)]
 
 
-def _as_fact(target: Target, bullet: Bullet, text: str, agent: str, at: datetime) -> Fact:
+def _as_fact(target: Target, bullet: Bullet, section: str, agent: str, at: datetime) -> Fact:
     return Fact(
         id=fact_id(agent, "", (target.store, target.path), bullet.line),
         agent=agent,
@@ -66,7 +71,7 @@ def _as_fact(target: Target, bullet: Bullet, text: str, agent: str, at: datetime
         reason=OWNER_TEXT,
         store=target.store,
         path=target.path,
-        section=section_at(text, bullet.start),
+        section=section,
         line=bullet.line,
     )
 

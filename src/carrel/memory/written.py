@@ -5,14 +5,14 @@ All of it is pure. A line is found again by what it says, so that what is there 
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import tzinfo
 from typing import cast, get_args
 
 from msgspec import Struct
 
 from carrel.markdown import sections
-from carrel.markdown.sections import AmbiguousSection, address_of
+from carrel.markdown.sections import AmbiguousSection, Part, address_of
 from carrel.markdown.structure import structure_of
 from carrel.memory import journal
 from carrel.memory.fact import key_of, normalise
@@ -129,7 +129,11 @@ def _lines(text: str, having: Collection[str]) -> Iterator[tuple[int, str]]:
 
 def section_at(text: str, start: int) -> str:
     """Return the address of the section whose own text a place is in; "" before the first."""
-    parts = sections.sections(text)
+    return section_among(sections.sections(text), start)
+
+
+def section_among(parts: Sequence[Part], start: int) -> str:
+    """Return the same of a text whose sections are known already."""
     within = next((part for part in parts if part.start <= start < part.own_end), None)
     return address_of(within, parts) if within else ""
 

@@ -339,6 +339,18 @@ def test_a_line_that_its_owner_wrote_is_offered_and_replaced_with_approval(room)
     assert room.records.facts.get(known.id).superseded_by == waiting.id
 
 
+def test_a_line_of_megabytes_is_no_statement_and_those_beside_it_are_known_with_their_sections(room):
+    room.put(
+        "MEMORY.md",
+        f"## People\n\n- Ana has {'x' * 5_000} phone\n- Ana has a phone.\n\n## Things\n\n- The phone of Ana.\n",
+    )
+    known = room.keeper.known("kate", content_stems("Ana has a Pixel phone"))
+    assert sorted((each.text, each.section) for each in known) == [
+        ("Ana has a phone.", "People"),
+        ("The phone of Ana.", "Things"),
+    ]
+
+
 def test_what_is_known_shares_words_and_the_best_comes_first(room):
     for n in range(40):
         keep(room, fact(f"The harbour has boat number {n}.", evidence=(f"u{n}",)))
