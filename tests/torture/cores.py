@@ -118,6 +118,7 @@ CORES = {
         ),
         tests=(
             "unit/records/test_queue.py",
+            "unit/records/test_damaged_jobs.py",
             "contracts/test_records.py",
             "contracts/test_purge_records.py",
             "unit/records/test_content.py",

@@ -145,8 +145,10 @@ class Directory(Struct, frozen=True):
             self._give_back(temporary, name)
             raise
         if is_replaced:
-            with suppress(OSError):  # the new text has its name: who writes here later removes the old one
+            try:
                 self.disk.unlink(temporary, directory=self.fd)
+            except OSError:  # the new text has its name: if the old one stays, a later sweep removes it
+                self.sweep((temporary,))
         self.disk.fsync(self.fd)
 
     def unlink(self, name: str) -> None:

@@ -1,5 +1,6 @@
 """Changing files on a disk: what stays, what is left behind, what is refused."""
 
+import fcntl
 import os
 import stat
 import subprocess
@@ -217,3 +218,22 @@ def test_nothing_stays_open_after_any_verb_that_is_done_or_refused(tmp_path: Pat
     for _ in range(5):
         everything()
     assert len(list(own.iterdir())) == before
+
+
+def test_a_sweep_removes_what_killed_writers_left_anywhere_and_nothing_else(tmp_path: Path) -> None:
+    for folder in ("", "a", "a/b", ".git", "link"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / ".carrel-tmp-00").write_bytes(b"left")
+        (tmp_path / folder / "kept.md").write_bytes(b"kept")
+    (tmp_path / "link").rename(tmp_path.with_name("elsewhere"))
+    (tmp_path / "link").symlink_to(tmp_path.with_name("elsewhere"))
+    files = LocalFiles(tmp_path)
+    files.write("a/kept.md", b"new", expect=files.read("a/kept.md").digest)
+    (tmp_path / "a/.carrel-tmp-01").write_bytes(b"left since")
+    with (tmp_path / "a/b/.carrel-tmp-02").open("wb") as living:
+        fcntl.flock(living, fcntl.LOCK_EX)
+        files.sweep()
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob(".carrel-tmp-*"))
+    assert left == [".git/.carrel-tmp-00", "a/b/.carrel-tmp-02"]
+    assert (tmp_path.with_name("elsewhere") / ".carrel-tmp-00").exists()
+    assert len(list(tmp_path.rglob("kept.md"))) == 4
