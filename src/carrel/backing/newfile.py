@@ -1,5 +1,6 @@
 """A new file beside the workspace: whole and durable under its name, or not there at all."""
 
+import fcntl
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -38,7 +39,7 @@ def new_file(file: Path) -> Generator[IO[bytes]]:
     with typed_failures(str(file)):
         make_folders(file.parent, mode=0o700)
         fd = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        os.close(fd)
+        fcntl.flock(fd, fcntl.LOCK_EX)  # which tells it from what a killed writer left
     try:
         with typed_failures(str(file)), hidden.open("r+b") as stream:
             yield stream
@@ -48,6 +49,7 @@ def new_file(file: Path) -> Generator[IO[bytes]]:
     finally:
         with suppress(OSError):
             hidden.unlink()
+        os.close(fd)
 
 
 def _settle(hidden: Path, file: Path) -> None:

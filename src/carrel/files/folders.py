@@ -4,8 +4,8 @@ What Python has for this calls itself once for each level, and a stranger's work
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from carrel.files.disk import Disk
@@ -18,9 +18,9 @@ def make_folders(folder: Path, *, mode: int = 0o777) -> None:
     OSError is the caller's to type, who knows what it was for.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    for path in reversed(missing or [folder]):
-        path.mkdir(mode=mode if path == folder else 0o777, exist_ok=True)
     try:
+        for path in reversed(missing or [folder]):
+            path.mkdir(mode=mode if path == folder else 0o777, exist_ok=True)
         for path in missing:
             _sync(path.parent)
     except OSError:
@@ -49,14 +49,32 @@ def folders_below(top: Path) -> Iterator[Path]:
 
 
 def remove_folder(top: Path) -> None:
-    """Remove a folder of ours with all in it; what its owner may not change there is made theirs first."""
-    found = list[Path]()
+    """Remove a folder of ours with all in it; what its owner may not change there is made theirs first.
+
+    What cannot be removed keeps nothing else: the first error is told at the end.
+    """
+    found, failed = list[Path](), list[OSError]()
     for folder in folders_below(top):
-        folder.chmod(0o700)
+        with _gone_or_told(failed):
+            folder.chmod(0o700)
         found.append(folder)
     for folder in reversed(found):
-        with os.scandir(folder) as entries:
-            files = [Path(entry.path) for entry in entries if not entry.is_dir(follow_symlinks=False)]
-        for file in files:
-            file.unlink()
-        folder.rmdir()
+        with _gone_or_told(failed), os.scandir(folder) as entries:
+            for entry in [each for each in entries if not each.is_dir(follow_symlinks=False)]:
+                with _gone_or_told(failed):
+                    Path(entry.path).unlink()
+        with _gone_or_told(failed):
+            folder.rmdir()
+    if failed:
+        raise failed[0]
+
+
+@contextmanager
+def _gone_or_told(failed: list[OSError]) -> Generator[None]:
+    """Go on after an error, which is told unless somebody was quicker."""
+    try:
+        yield
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        failed.append(error)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK
 
-from carrel.errors import Refused
+from carrel.errors import CarrelError, Refused
 from carrel.files import READ_LIMIT, Content, Entry, Part, Stale, Stamp, Unreadable, directories, show
 from carrel.files.disk import Disk, typed_failures
 from carrel.files.durable import CHUNK, TO_READ, Directory, refuse_special
@@ -176,14 +176,26 @@ class LocalFiles:
                 directory.unlink(place.name)
 
     def sweep(self) -> None:
-        """Remove what killed writers left, everywhere at once; a write does that in its own directory."""
+        """Remove what killed writers left, everywhere at once; a write does that in its own directory.
+
+        Where that fails the others are swept all the same: the first error is told at the end.
+        """
+        failed = list[CarrelError]()
         for folder in directories(self, skip=is_own):
-            names = [*(parts(folder) if folder else ()), TEMPORARY]
-            with _changes(folder), self._resolved(names, follow_last=False) as place:
-                directory = Directory(self._disk, place.directory, folder)
-                if directory.names()[1]:
-                    with directory.locked(self._lock_seconds):
-                        directory.sweep(directory.names()[1])
+            try:
+                self._sweep(folder)
+            except CarrelError as error:
+                failed.append(error)
+        if failed:
+            raise failed[0]
+
+    def _sweep(self, folder: str) -> None:
+        names = [*(parts(folder) if folder else ()), TEMPORARY]
+        with _changes(folder), self._resolved(names, follow_last=False) as place:
+            directory = Directory(self._disk, place.directory, folder)
+            if directory.names()[1]:
+                with directory.locked(self._lock_seconds):
+                    directory.sweep(directory.names()[1])
 
     def _opened(self) -> Root:
         return open_root(str(self.root), self._spellings)

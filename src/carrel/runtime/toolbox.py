@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from carrel.clock import Clock
 from carrel.context.build import Ground
-from carrel.files import Content, Entry, FileStore
+from carrel.files import Content, Entry, FileStore, Unreadable
 from carrel.memory.keeping import Keeper
 from carrel.memory.trust import owners_of
 from carrel.records import Records
@@ -227,9 +227,15 @@ class _Reach(Struct, frozen=True):
         return None if content is None or self._is_kept(content.target) else content
 
     def list(self, under: str) -> Sequence[Entry]:
-        if is_unseen(self.files, under, self.view):
-            return []
-        return [entry for entry in self.files.list(under) if not self._hides(entry)]
+        try:
+            shown = [entry for entry in self.files.list(under) if not self._hides(entry)]
+        except Unreadable:
+            if is_unseen(self.files, under, self.view):
+                return []
+            raise
+        # A folder that shows nothing of its own may be as good as absent, whatever it has links to.
+        has_own = any(entry.path == entry.target for entry in shown)
+        return shown if has_own or not (shown and is_unseen(self.files, under, self.view)) else []
 
     def target(self, path: str) -> str:
         return self.files.target(path)

@@ -1,5 +1,6 @@
 """Folders that are made for good, walked and removed; that they are synced is seen by the order of calls, in the long tier."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -58,3 +59,28 @@ def test_links_are_neither_walked_nor_emptied(tmp_path: Path) -> None:
     assert [path.name for path in folders_below(tmp_path / "ours")] == ["ours", "inner"]
     remove_folder(tmp_path / "ours")
     assert [path.name for path in tmp_path.rglob("*")] == ["theirs", "kept.md"]
+
+
+def test_folders_of_which_one_cannot_be_made_are_not_there_without_their_names_being_durable(
+    tmp_path,
+) -> None:
+    with pytest.raises(OSError):
+        make_folders(tmp_path / "a" / "b" / ("c" * 300))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_removed_keeps_nothing_else(tmp_path: Path, monkeypatch) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / "ours" / name).mkdir(parents=True)
+        (tmp_path / "ours" / name / "secret").write_text("x")
+    unlink = Path.unlink
+
+    def fail(path: Path) -> None:
+        if path.parent.name == "b":
+            raise OSError(errno.EIO, "stuck")
+        unlink(path)
+
+    monkeypatch.setattr(Path, "unlink", fail)
+    with pytest.raises(OSError, match="stuck"):
+        remove_folder(tmp_path / "ours")
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("secret")] == ["ours/b/secret"]

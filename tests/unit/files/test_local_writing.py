@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from carrel.backing.newfile import new_file
 from carrel.files import Stale
 from carrel.files.disk import LockTimeout, ReadOnly
 from carrel.files.local import LocalFiles
@@ -237,3 +238,10 @@ def test_a_sweep_removes_what_killed_writers_left_anywhere_and_nothing_else(tmp_
     assert left == [".git/.carrel-tmp-00", "a/b/.carrel-tmp-02"]
     assert (tmp_path.with_name("elsewhere") / ".carrel-tmp-00").exists()
     assert len(list(tmp_path.rglob("kept.md"))) == 4
+
+
+def test_a_sweep_leaves_what_a_backup_is_being_written_to(tmp_path: Path) -> None:
+    with new_file(tmp_path / "backup.zip") as stream:
+        LocalFiles(tmp_path).sweep()
+        stream.write(b"whole")
+    assert (tmp_path / "backup.zip").read_bytes() == b"whole"

@@ -58,7 +58,7 @@ class Leftovers(Struct, frozen=True, kw_only=True):
         """Return what holds something of this; to purge is to blot it out, where that may be done."""
         found, findings = list[Copy](), list[Finding]()
         if purge:
-            self.sweep()
+            findings += self._swept()
         for files, kind, entry in self._entries():
             try:
                 content = files.read(entry.path)
@@ -75,6 +75,13 @@ class Leftovers(Struct, frozen=True, kw_only=True):
             is_kept = new == content.data
             found.append(Copy(kind=kind, place=entry.path, how=_BY_HAND if is_kept else "" if purge else how))
         return found, findings
+
+    def _swept(self) -> Iterator[Finding]:
+        """Remove what killed writers left, and say where that could not be done."""
+        try:
+            self.sweep()
+        except CarrelError as error:
+            yield Finding(code=error.code, message=error.message, hint=error.hint)
 
     def _entries(self) -> Iterator[tuple[FileStore, CopyKind, Entry]]:
         """Yield every file that may be looked at, and what it is."""
