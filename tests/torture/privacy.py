@@ -301,8 +301,8 @@ PRIVACY = Row(
         ),
         Defect(
             "runtime/toolbox.py",
-            "        if self.view.hides and is_private(self.files, entry, self.view):\n            return True\n",
-            "",
+            "return is_kept or is_hidden(self.files, entry, self.view)",
+            "return is_kept",
             "a tool lists the names of private files",
         ),
         Defect(
