@@ -9,7 +9,7 @@ from typing import IO
 
 from carrel.errors import Conflict
 from carrel.files.disk import typed_failures
-from carrel.files.folders import make_folders
+from carrel.files.folders import make_folders, sync_folder
 from carrel.files.paths import TEMPORARY
 
 
@@ -62,8 +62,4 @@ def _settle(hidden: Path, file: Path) -> None:
         except OSError:  # a disk without links
             refuse_file(file)
             hidden.rename(file)
-        fd = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        sync_folder(file.parent)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from carrel.errors import Conflict
 from carrel.files.disk import typed_failures
-from carrel.files.folders import folders_below, make_folders, remove_folder
+from carrel.files.folders import folders_below, make_folders, remove_folder, sync_folder
 from carrel.files.paths import TEMPORARY
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -70,7 +70,7 @@ def unseen(target: Path) -> Generator[Path]:
         with typed_failures(str(target)):
             _sync_folders(beside)
             beside.rename(target)
-            _sync(target.parent)
+            sync_folder(target.parent)
     finally:
         with suppress(OSError):
             remove_folder(around)
@@ -115,12 +115,4 @@ def _emptied(folder: Path) -> None:
 
 def _sync_folders(root: Path) -> None:
     for folder in folders_below(root):
-        _sync(folder)
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        sync_folder(folder)

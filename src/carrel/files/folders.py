@@ -22,7 +22,7 @@ def make_folders(folder: Path, *, mode: int = 0o777) -> None:
         for path in reversed(missing or [folder]):
             path.mkdir(mode=mode if path == folder else 0o777, exist_ok=True)
         for path in missing:
-            _sync(path.parent)
+            sync_folder(path.parent)
     except OSError:
         for path in missing:
             with suppress(OSError):
@@ -30,7 +30,8 @@ def make_folders(folder: Path, *, mode: int = 0o777) -> None:
         raise
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder would survive a power cut."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         Disk().fsync(fd)
